@@ -1,0 +1,77 @@
+# Two commands matter: `make demo` (the main job) and `make test`. `make help` lists the rest.
+
+PYTHON ?= python3
+FRAMEWORK ?= pytorch
+# Where pip finds torch; empty: pip's own index. On Linux a plain install brings the CUDA build (several GB);
+# TORCH_INDEX=https://download.pytorch.org/whl/cpu brings the small CPU build.
+TORCH_INDEX ?=
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+export CDK_DISABLE_CLI_TELEMETRY := true
+
+PIP := .venv/bin/python -m pip --disable-pip-version-check
+TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-train.txt)
+DEMO_DATA := .evenshard/demo-data
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test test-all check format synth deploy clean
+.DELETE_ON_ERROR:
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+
+install: .venv/.dev-installed ## install everything into .venv
+
+demo: .venv/.demo-installed $(DEMO_DATA)/.complete ## run the whole pipeline on two simulated hosts, on real mail
+	.venv/bin/evenshard simulate --framework $(FRAMEWORK) --data $(DEMO_DATA) --hosts 2 --devices-per-host 2
+
+test: .venv/.dev-installed ## run the tests
+	.venv/bin/python -m pytest -m "not slow"
+
+test-all: .venv/.dev-installed ## run the tests, the long ones too
+	.venv/bin/python -m pytest
+
+check: .venv/.dev-installed ## lint, formatting, types, Dockerfiles and every template
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/mypy
+	.venv/bin/hadolint training/*/Dockerfile
+	rm -rf .evenshard/check && CDK_OUTDIR=.evenshard/check .venv/bin/python app.py
+	.venv/bin/cfn-lint .evenshard/check/*.template.json
+
+format: .venv/.dev-installed ## format the code and mend what the linter can
+	.venv/bin/ruff check --fix .
+	.venv/bin/ruff format .
+
+synth: .venv/.dev-installed ## write the CloudFormation templates to ./cdk.out
+	rm -rf cdk.out
+	npx cdk synth --quiet
+
+deploy: .venv/.dev-installed ## deploy every stack to the AWS account of your credentials
+	npx cdk deploy --all
+
+clean: ## remove what the targets above made
+	rm -rf .venv node_modules cdk.out .evenshard
+
+.venv/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python {sys.version.split()[0]} is too old: install 3.11 or newer, or name it with PYTHON=")'
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+.venv/.demo-installed: .venv/.created requirements.txt requirements-train.txt pyproject.toml package-lock.json
+	$(PIP) install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH_PIN)
+	$(PIP) install --quiet -r requirements-train.txt
+	$(PIP) install --quiet --no-deps --editable .
+	npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+.venv/.dev-installed: .venv/.demo-installed requirements-dev.txt
+	$(PIP) install --quiet -r requirements-dev.txt
+	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Uneven shards on purpose: that is what breaks the usual advice.
+$(DEMO_DATA)/.complete: .venv/.demo-installed
+	rm -rf $(DEMO_DATA)
+	.venv/bin/evenshard data $(DEMO_DATA) --shards 8 --skew 1
+	@touch $@

@@ -1,0 +1,1 @@
+"""What runs on the user's machine: the `evenshard` command."""

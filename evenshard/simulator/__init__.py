@@ -1,0 +1,1 @@
+"""Runs a synthesized pipeline definition on simulated hosts."""

@@ -1,0 +1,1 @@
+"""What `cdk deploy` creates."""

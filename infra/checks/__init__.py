@@ -1,0 +1,1 @@
+"""cdk-nag rule packs and what is acknowledged, with the reasons."""

@@ -1,0 +1,1 @@
+"""What runs in the containers. Imports nothing from `infra` or `evenshard`."""

@@ -1,0 +1,1 @@
+"""What SageMaker gives a container. Standard library only."""

@@ -1,0 +1,1 @@
+"""A host's shards as batches for its ranks. numpy and pyarrow only."""
