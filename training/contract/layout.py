@@ -1,0 +1,79 @@
+"""Names that the pipeline definition and the containers must agree on, each written once."""
+
+from pathlib import PurePosixPath
+from typing import Final
+
+PYTORCH: Final = "pytorch"
+TENSORFLOW: Final = "tensorflow"
+FRAMEWORKS: Final = (PYTORCH, TENSORFLOW)
+
+DEFAULT_BASE_DIR: Final = "/opt/ml"
+CODE_DIR: Final = "/opt/evenshard"
+"""Where the images keep the `training` package: files below /opt/ml may be hidden."""
+
+# Channels of the training job
+TRAIN_CHANNEL: Final = "train"
+VALIDATION_CHANNEL: Final = "validation"
+
+# Inputs and outputs of the evaluation job
+MODEL_INPUT: Final = "model"
+TEST_INPUT: Final = "test"
+EVALUATION_OUTPUT: Final = "evaluation"
+
+# Files
+MODEL_ARCHIVE: Final = "model.tar.gz"
+"""What SageMaker packs the model folders of all hosts into."""
+MODEL_CONFIG_FILE: Final = "config.json"
+MODEL_WEIGHTS_FILE: Final = "model.safetensors"
+EVALUATION_FILE: Final = "evaluation.json"
+DATA_REPORT_FILE: Final = "data.json"
+"""Below output/data/<host>/: how many records this host trained on."""
+
+EVALUATION_METRICS: Final = "binary_classification_metrics"
+"""Model Registry's name for the metrics of a two-class model."""
+ACCURACY_PATH: Final = f"{EVALUATION_METRICS}.accuracy.value"
+"""JSON path of the gate's number in the evaluation file."""
+
+# Environment
+BASE_DIR_VARIABLE: Final = "SAGEMAKER_BASE_DIR"
+DATA_DIGEST_VARIABLE: Final = "EVENSHARD_DATA_DIGEST"
+PEERS_VARIABLE: Final = "EVENSHARD_PEERS"
+"""A JSON object host -> "address:port" that replaces DNS and the fixed port. Simulated hosts."""
+DEVICES_PER_HOST_VARIABLE: Final = "EVENSHARD_DEVICES_PER_HOST"
+
+MASTER_PORT: Final = 7777
+"""Where the chief's rendezvous store listens when no peers are given."""
+MESSAGE_LIMIT: Final = 1024
+"""Characters of the failure file, and bytes of the message file, that SageMaker reads."""
+
+ENTRYPOINT_WRAPPER: Final = "/usr/local/bin/entrypoint.sh"
+"""Of the base images; it ends in `exec "$@"`."""
+LAUNCH_MODULE: Final = "training.launch"
+EVALUATE_MODULE: Final = "training.steps.evaluate"
+
+
+def processing_input_path(name: str) -> str:
+    """The LocalPath of a processing input, as the pipeline definition writes it."""
+    return str(PurePosixPath(DEFAULT_BASE_DIR, "processing", "input", name))
+
+
+def processing_output_path(name: str) -> str:
+    """The LocalPath of a processing output, as the pipeline definition writes it."""
+    return str(PurePosixPath(DEFAULT_BASE_DIR, "processing", "output", name))
+
+
+def training_entrypoint(framework: str) -> list[str]:
+    """The ContainerEntrypoint of a training job."""
+    return _entrypoint(LAUNCH_MODULE, framework)
+
+
+def evaluation_entrypoint(framework: str) -> list[str]:
+    """The ContainerEntrypoint of an evaluation job."""
+    return _entrypoint(EVALUATE_MODULE, framework)
+
+
+def _entrypoint(module: str, framework: str) -> list[str]:
+    if framework not in FRAMEWORKS:
+        allowed = ", ".join(FRAMEWORKS)
+        raise ValueError(f"no framework called {framework!r}. Allowed: {allowed}.")
+    return [ENTRYPOINT_WRAPPER, "python3", "-m", module, framework]

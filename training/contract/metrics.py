@@ -1,0 +1,60 @@
+"""The one truth about metric lines: the trainers print them, the training job's regexes read them.
+
+SageMaker scrapes the output of all hosts, so only the chief prints such lines: one per epoch.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+_NUMBER: Final = r"([-+]?[0-9]+[.]?[0-9]*(?:[eE][-+]?[0-9]+)?)"
+"""No nan, no inf: CloudWatch holds neither, and the trainers stop at such a loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One number of a metric line."""
+
+    name: str
+    """As CloudWatch and DescribeTrainingJob show it: `train:loss`."""
+    key: str
+    """As the line shows it: `train_loss`."""
+    decimals: int
+    """Digits after the point."""
+
+    @property
+    def regex(self) -> str:
+        """What finds the number, its only group, in a line of `format_line`.
+
+        Not anchored at the start: a log may put its own prefix before a line.
+        """
+        return rf"epoch=[0-9]+;.* {self.key}={_NUMBER}"
+
+
+TRAIN_LOSS: Final = Metric("train:loss", "train_loss", 5)
+"""Sum of the record losses over the records of all ranks in the epoch."""
+VALIDATION_LOSS: Final = Metric("validation:loss", "validation_loss", 5)
+VALIDATION_ACCURACY: Final = Metric("validation:accuracy", "validation_accuracy", 5)
+RECORDS_PER_SECOND: Final = Metric("train:records_per_second", "records_per_second", 1)
+"""Training records of all ranks over the epoch's wall time, validation left out."""
+
+EPOCH_METRICS: Final = (TRAIN_LOSS, VALIDATION_LOSS, VALIDATION_ACCURACY, RECORDS_PER_SECOND)
+
+
+def format_line(epoch: int, values: Mapping[Metric, float]) -> str:
+    """Write one metric line: `epoch=3; train_loss=0.20843; validation_loss=0.19001; ...`.
+
+    Args:
+        epoch: epochs done, counted from 1.
+        values: a number for every one of EPOCH_METRICS.
+
+    Raises:
+        KeyError: a metric has no number.
+    """
+    numbers = (f"{metric.key}={values[metric]:.{metric.decimals}f}" for metric in EPOCH_METRICS)
+    return "; ".join((f"epoch={epoch}", *numbers))
+
+
+def metric_definitions() -> list[dict[str, str]]:
+    """The MetricDefinitions of a training job (at most 40, a regex at most 500 characters)."""
+    return [{"Name": metric.name, "Regex": metric.regex} for metric in EPOCH_METRICS]
