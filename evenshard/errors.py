@@ -20,4 +20,4 @@ class UsageError(Exception):
 
 
 class RefusedError(Exception):
-    """The command line is right, but its data is not: what was given, what is allowed, what to do."""
+    """The data is refused: what was given, what is allowed, what to do."""
