@@ -1,0 +1,202 @@
+r"""Hyperparameters: a file of strings in, a typed and checked dataclass out.
+
+Values come as plain text (`5`, `adam`, `True`) or JSON-encoded (`"5"`, `"\"adam\""`, `true`):
+the API passes what it was given, the SageMaker SDK encodes each value. Both forms are read.
+"""
+
+import dataclasses
+import difflib
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    Protocol,
+    TypeVar,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from training.contract.errors import ContractError
+from training.contract.json_files import read_object
+
+PROGRAM: Final = "program"
+"""The launcher's own hyperparameter: a script to run in place of the trainer."""
+
+
+class HyperparameterError(ContractError):
+    """A hyperparameter is unknown, ill-typed or out of range."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Range:
+    """The numbers that a hyperparameter may take."""
+
+    minimum: float | None = None
+    """The smallest allowed one."""
+    above: float | None = None
+    """Allowed ones are greater than this."""
+    maximum: float | None = None
+    """The largest allowed one."""
+
+    def holds(self, number: float) -> bool:
+        """Whether the number is allowed."""
+        return (
+            (self.minimum is None or number >= self.minimum)
+            and (self.above is None or number > self.above)
+            and (self.maximum is None or number <= self.maximum)
+        )
+
+    def __str__(self) -> str:
+        bounds = ((">=", self.minimum), (">", self.above), ("<=", self.maximum))
+        return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingHyperparameters:
+    """What the trainers understand. Any other name is refused."""
+
+    epochs: Annotated[int, Range(minimum=1)] = 3
+    """Passes over the training records."""
+    batch_size: Annotated[int, Range(minimum=1)] = 32
+    """Records per rank and step."""
+    learning_rate: Annotated[float, Range(above=0)] = 0.005
+    """AdamW's step size, the same in every epoch."""
+    seed: Annotated[int, Range(minimum=0, maximum=2**63 - 1)] = 0
+    """Of the initial weights and of the order of the records."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Of weights and gradients; float64 is for comparing runs digit by digit."""
+    hash_buckets: Annotated[int, Range(minimum=1, maximum=2**24)] = 2**16
+    """Rows of the embedding table that n-grams are hashed into."""
+    ngrams: Annotated[int, Range(minimum=1, maximum=5)] = 2
+    """The longest run of words that is a feature of its own."""
+    embedding_dim: Annotated[int, Range(minimum=1, maximum=4096)] = 32
+    """Numbers per row of the embedding table."""
+    hidden_dim: Annotated[int, Range(minimum=1, maximum=4096)] = 32
+    """Units of the hidden layer."""
+
+
+class _Dataclass(Protocol):
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+_Parsed = TypeVar("_Parsed", bound=_Dataclass)
+
+
+def read_hyperparameters(path: Path) -> dict[str, str]:
+    """Read hyperparameters.json: names and values, the values without their JSON encoding.
+
+    A missing file means no hyperparameters.
+
+    Raises:
+        ContractError: the file is not a JSON object, or a value in it is not a string.
+    """
+    if not path.exists():
+        return {}
+    values = read_object(path)
+    for name, value in values.items():
+        if not isinstance(value, str):
+            raise ContractError(
+                f"{path}: {name} is {json.dumps(value)}. SageMaker passes strings: write "
+                f"{json.dumps(json.dumps(value))}."
+            )
+    return {name: decode(value) for name, value in values.items()}
+
+
+def decode(value: str) -> str:
+    r"""Take the JSON encoding of a string away; other text stays as it is.
+
+    `"\"adam\""` gives `adam`; `adam`, `5` and `true` give themselves.
+    """
+    try:
+        decoded = json.loads(value)
+    except ValueError:
+        return value
+    return decoded if isinstance(decoded, str) else value
+
+
+def parse(hyperparameters_type: type[_Parsed], values: Mapping[str, str]) -> _Parsed:
+    """Turn decoded strings into a dataclass whose fields say what is allowed.
+
+    Args:
+        hyperparameters_type: a dataclass of int, float, bool, str and Literal fields, numbers
+            with a Range if they are bounded. Names that are not given take their default.
+        values: as `read_hyperparameters` returns them.
+
+    Raises:
+        HyperparameterError: a name is unknown, or a value is ill-typed or out of range.
+    """
+    hints = get_type_hints(hyperparameters_type, include_extras=True)
+    names = [field.name for field in dataclasses.fields(hyperparameters_type)]
+    for name in values:
+        if name not in names:
+            raise HyperparameterError(_unknown(name, names))
+    return hyperparameters_type(
+        **{name: _convert(name, value, hints[name]) for name, value in values.items()}
+    )
+
+
+def _unknown(name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1)
+    advice = f"Did you mean {close[0]}?" if close else "Remove it or rename it."
+    return f"There is no hyperparameter {name!r}. Allowed: {', '.join(names)}. {advice}"
+
+
+def _convert(name: str, text: str, hint: Any) -> int | float | bool | str:  # noqa: ANN401 (a type hint has no narrower type)
+    bounds = next((extra for extra in get_args(hint) if isinstance(extra, Range)), None)
+    kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    value = _literal(text, kind) if get_origin(kind) is Literal else _READERS[kind](text)
+    if value is None or (bounds is not None and not bounds.holds(float(value))):
+        allowed = _allowed(kind, bounds)
+        raise HyperparameterError(
+            f"Hyperparameter {name} is {text!r}. Allowed: {allowed}. Change it or leave it out."
+        )
+    return value
+
+
+def _allowed(kind: Any, bounds: Range | None) -> str:  # noqa: ANN401 (the same)
+    if get_origin(kind) is Literal:
+        return " or ".join(get_args(kind))
+    return _KIND_NAMES[kind] + (f" {bounds}" if bounds is not None else "")
+
+
+def _literal(text: str, kind: Any) -> str | None:  # noqa: ANN401 (the same)
+    return text if text in get_args(kind) else None
+
+
+def _integer(text: str) -> int | None:
+    # Not int(): it takes 1_000 and blanks too.
+    return int(text) if re.fullmatch(r"[-+]?[0-9]{1,30}", text) else None
+
+
+def _number(text: str) -> float | None:
+    if not re.fullmatch(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?", text):
+        return None
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def _boolean(text: str) -> bool | None:
+    return {"true": True, "false": False}.get(text.lower())
+
+
+_READERS: Final[dict[type, Callable[[str], int | float | bool | str | None]]] = {
+    int: _integer,
+    float: _number,
+    bool: _boolean,
+    str: str,
+}
+_KIND_NAMES: Final = {
+    int: "an integer",
+    float: "a number",
+    bool: "true or false",
+    str: "any text",
+}
