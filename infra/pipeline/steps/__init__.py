@@ -1,1 +1,1 @@
-"""One file per pipeline step, one function each."""
+"""The steps of the training pipelines: one file, one function, one dictionary of the API each."""

@@ -1,0 +1,62 @@
+"""The image that training and evaluation run in."""
+
+from pathlib import Path
+
+from aws_cdk import IgnoreMode, Stack
+from aws_cdk import aws_ecr_assets as ecr_assets
+from constructs import Construct
+
+from infra.settings import ImageSettings
+from training.contract.layout import FRAMEWORKS
+
+REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
+
+
+class TrainingImage(Construct):
+    """Built at deployment from training/<framework>/Dockerfile, or given by its URI."""
+
+    uri: str
+    """May be a token."""
+    repository_arn: str
+    """Where it is pulled from. May be a token."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, framework: str, settings: ImageSettings
+    ) -> None:
+        super().__init__(scope, construct_id)
+        if settings.image_uri is not None:
+            self.uri = settings.image_uri
+            self.repository_arn = _repository_arn(Stack.of(self), settings.image_uri)
+            return
+        asset = ecr_assets.DockerImageAsset(
+            self,
+            "Asset",
+            directory=str(REPOSITORY_ROOT),
+            file=f"training/{framework}/Dockerfile",
+            platform=ecr_assets.Platform.LINUX_AMD64,
+            build_args={"BASE_IMAGE": settings.base_image},
+            exclude=_docker_excludes(framework),
+            ignore_mode=IgnoreMode.DOCKER,
+        )
+        self.uri = asset.image_uri
+        self.repository_arn = asset.repository.repository_arn
+
+
+def _docker_excludes(framework: str) -> list[str]:
+    """An allow-list: the image's hash moves with what is copied into it only."""
+    others = [f"training/{other}" for other in FRAMEWORKS if other != framework]
+    return ["*", "!training", "training/shards", *others, "**/__pycache__"]
+
+
+def _repository_arn(stack: Stack, image_uri: str) -> str:
+    """The ARN of the repository in `<account>.dkr.ecr.<region>.amazonaws.com/<repository>:tag`."""
+    registry, _, image = image_uri.partition("/")
+    account, _, _, region = registry.split(".")[:4]
+    repository = image.partition("@")[0].partition(":")[0]
+    return stack.format_arn(
+        service="ecr",
+        account=account,
+        region=region,
+        resource="repository",
+        resource_name=repository,
+    )

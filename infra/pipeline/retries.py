@@ -1,0 +1,38 @@
+"""When a step is tried again: faults of the service, never of the job.
+
+A Lambda step takes no retry policies. Source: FACTS 8.
+"""
+
+from infra.pipeline.expressions import Json
+
+
+def call_retries() -> list[Json]:
+    """For every step that calls SageMaker: the service was busy or failed."""
+    return [
+        {
+            "ExceptionType": ["Step.SERVICE_FAULT", "Step.THROTTLING"],
+            "IntervalSeconds": 10,
+            "BackoffRate": 2,
+            "MaxAttempts": 5,
+        }
+    ]
+
+
+def job_retries() -> list[Json]:
+    """For steps that start instances: these may also be sold out for a while."""
+    return [
+        *call_retries(),
+        {
+            "ExceptionType": ["SageMaker.JOB_INTERNAL_ERROR"],
+            "IntervalSeconds": 60,
+            "BackoffRate": 1,
+            "MaxAttempts": 2,
+        },
+        {
+            # Not RESOURCE_LIMIT: a quota of 0 should fail now, not after four hours.
+            "ExceptionType": ["SageMaker.CAPACITY_ERROR"],
+            "IntervalSeconds": 300,
+            "BackoffRate": 1.5,
+            "ExpireAfterMin": 240,
+        },
+    ]

@@ -1,0 +1,29 @@
+"""Preflight: looks at the data before any GPU starts."""
+
+from infra.pipeline.deployment import Deployment
+from infra.pipeline.expressions import Json, step_property
+from infra.pipeline.parameters import Parameters
+from training.shards.preflight import OUTPUT_TYPES
+
+NAME = "Preflight"
+
+DATA_DIGEST = step_property(NAME, "OutputParameters['data_digest']")
+
+
+def preflight(p: Parameters, deployment: Deployment) -> Json:
+    """A Lambda function lists the data; if it raises, the execution ends here."""
+    return {
+        "Name": NAME,
+        "Type": "Lambda",
+        "FunctionArn": deployment.preflight_function_arn,
+        "Arguments": {
+            "train_data_uri": p.train_data_uri,
+            "validation_data_uri": p.validation_data_uri,
+            "test_data_uri": p.test_data_uri,
+            "instance_count": p.instance_count,
+            "allow_empty_hosts": p.allow_empty_hosts,
+        },
+        "OutputParameters": [
+            {"OutputName": name, "OutputType": kind} for name, kind in OUTPUT_TYPES.items()
+        ],
+    }

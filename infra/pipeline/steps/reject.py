@@ -1,0 +1,28 @@
+"""Reject: the execution fails, and says by how much."""
+
+from sagemaker.core.workflow.functions import Join
+
+from infra.pipeline.expressions import Json
+from infra.pipeline.parameters import Parameters
+from infra.pipeline.steps.evaluate import SUMMARY
+
+NAME = "Reject"
+
+
+def reject(p: Parameters) -> Json:
+    """End with Evaluate's numbers and the threshold. JsonGet is for conditions only."""
+    return {
+        "Name": NAME,
+        "Type": "Fail",
+        "Arguments": {
+            "ErrorMessage": Join(
+                on="",
+                values=[
+                    "Not registered: accuracy is below QualityThreshold ",
+                    p.quality_threshold,
+                    ". Evaluate found: ",
+                    SUMMARY,
+                ],
+            )
+        },
+    }

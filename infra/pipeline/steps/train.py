@@ -1,0 +1,77 @@
+"""Train: N instances, each with its own part of the training data."""
+
+from sagemaker.core.inputs import TrainingInput
+from sagemaker.core.workflow.execution_variables import ExecutionVariables
+from sagemaker.core.workflow.functions import Join
+
+from infra.pipeline.capacity import resource_config_extras
+from infra.pipeline.deployment import Deployment
+from infra.pipeline.expressions import Json, as_string, step_property
+from infra.pipeline.parameters import Parameters
+from infra.pipeline.retries import job_retries
+from infra.pipeline.steps.preflight import DATA_DIGEST
+from infra.settings import TrainingSettings
+from training.contract.layout import (
+    DATA_DIGEST_VARIABLE,
+    TRAIN_CHANNEL,
+    VALIDATION_CHANNEL,
+    training_entrypoint,
+)
+from training.contract.metrics import metric_definitions
+
+NAME = "Train"
+
+MODEL_ARTIFACTS = step_property(NAME, "ModelArtifacts.S3ModelArtifacts")
+
+
+def train(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> Json:
+    """The training job. It waits for Preflight, whose digest it carries."""
+    return {
+        "Name": NAME,
+        "Type": "Training",
+        "Arguments": {
+            "AlgorithmSpecification": {
+                "TrainingImage": deployment.image_uri,
+                "TrainingInputMode": "File",
+                "ContainerEntrypoint": training_entrypoint(deployment.framework),
+                "MetricDefinitions": metric_definitions(),
+            },
+            "HyperParameters": {
+                "epochs": as_string(p.epochs),
+                "batch_size": as_string(p.batch_size),
+                "learning_rate": as_string(p.learning_rate),
+                "seed": as_string(p.seed),
+            },
+            "Environment": {DATA_DIGEST_VARIABLE: DATA_DIGEST},
+            "InputDataConfig": [
+                _channel(TRAIN_CHANNEL, p.train_data_uri, distribution="ShardedByS3Key"),
+                _channel(VALIDATION_CHANNEL, p.validation_data_uri, distribution="FullyReplicated"),
+            ],
+            "OutputDataConfig": {
+                "S3OutputPath": Join(
+                    on="/",
+                    values=[
+                        deployment.executions_uri,
+                        ExecutionVariables.PIPELINE_EXECUTION_ID,
+                        "train",
+                    ],
+                ),
+                "KmsKeyId": deployment.key_arn,
+            },
+            "ResourceConfig": {
+                "InstanceType": p.instance_type,
+                "InstanceCount": p.instance_count,
+                # No VolumeKmsKeyId: instances with NVMe disks, the default ones, reject it.
+                "VolumeSizeInGB": settings.volume_gb,
+                **resource_config_extras(settings.capacity),
+            },
+            "StoppingCondition": {"MaxRuntimeInSeconds": settings.max_runtime_s},
+            "EnableNetworkIsolation": True,
+            "RoleArn": deployment.job_role_arn,
+        },
+        "RetryPolicies": job_retries(),
+    }
+
+
+def _channel(name: str, uri: object, *, distribution: str) -> Json:
+    return {"ChannelName": name, **TrainingInput(uri, distribution=distribution).config}

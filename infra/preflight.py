@@ -1,0 +1,91 @@
+"""The Preflight function: its code, its log and its role."""
+
+from aws_cdk import Duration, IgnoreMode, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.images import REPOSITORY_ROOT
+from infra.settings import PreflightSettings
+
+TIMEOUT_S = 240
+"""Pipelines wait 10 minutes at most for a function, and not always that long. Source: FACTS 8."""
+
+_RETENTION = {
+    7: logs.RetentionDays.ONE_WEEK,
+    30: logs.RetentionDays.ONE_MONTH,
+    90: logs.RetentionDays.THREE_MONTHS,
+    180: logs.RetentionDays.SIX_MONTHS,
+    365: logs.RetentionDays.ONE_YEAR,
+}
+
+
+class PreflightFunction(Construct):
+    """Lists the data of an execution and refuses what cannot train."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        bucket: s3.IBucket,
+        settings: PreflightSettings,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        log_group = logs.LogGroup(
+            self,
+            "Log",
+            retention=_RETENTION[settings.log_days],
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        self.function = lambda_.Function(
+            self,
+            "Function",
+            description="Refuses data that would starve hosts, before any GPU starts",
+            runtime=lambda_.Runtime.PYTHON_3_14,
+            handler="training.shards.preflight.handler",
+            code=_code(),
+            role=_role(self, bucket, log_group),
+            log_group=log_group,
+            memory_size=512,
+            timeout=Duration.seconds(TIMEOUT_S),
+        )
+
+
+def _code() -> lambda_.Code:
+    # An allow-list from the repository's root keeps the package path, and a hash that moves with
+    # this code only.
+    return lambda_.Code.from_asset(
+        str(REPOSITORY_ROOT),
+        exclude=[
+            "/*",
+            "!/training",
+            "/training/*",
+            "!/training/__init__.py",
+            "!/training/shards",
+            "**/__pycache__",
+        ],
+        ignore_mode=IgnoreMode.GIT,
+    )
+
+
+def _role(scope: Construct, bucket: s3.IBucket, log_group: logs.ILogGroup) -> iam.Role:
+    return iam.Role(
+        scope,
+        "Role",
+        description="Lists the data bucket and writes the function's own log",
+        assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+        inline_policies={
+            "preflight": iam.PolicyDocument(
+                statements=[
+                    iam.PolicyStatement(actions=["s3:ListBucket"], resources=[bucket.bucket_arn]),
+                    iam.PolicyStatement(
+                        actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+                        resources=[log_group.log_group_arn],
+                    ),
+                ]
+            )
+        },
+    )

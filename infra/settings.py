@@ -1,0 +1,175 @@
+"""Typed settings of one environment, read from config/<env>.toml and checked here, once."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from infra.pipeline.capacity import Capacity, has_local_nvme
+
+CONFIG_DIR = Path(__file__).resolve().parent.parent / "config"
+
+Days = Annotated[int, Field(ge=1, le=3650)]
+InstanceType = Annotated[str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9-]+$")]
+VolumeGigabytes = Annotated[int, Field(ge=1, le=16_384)]
+MaxRuntimeSeconds = Annotated[int, Field(ge=60, le=2_419_200)]
+"""Up to SageMaker's 28 days."""
+
+
+class SettingsError(ValueError):
+    """The settings cannot be used; the message names file, key and what is allowed."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+
+class StorageSettings(_Section):
+    """The data bucket, its key and its access logs."""
+
+    retain_data: bool
+    """Keep the data bucket and its key when the stack is deleted."""
+    old_versions_days: Days
+    """Days until an overwritten or deleted object is gone for good, 1..3650."""
+    access_logs_days: Days
+    """Days that access logs are kept, 1..3650."""
+
+
+class ImageSettings(_Section):
+    """The image of the containers. Either built at deployment or named by `image_uri`."""
+
+    base_image: Annotated[
+        str, Field(pattern=r"^[a-z0-9.:/_-]+:[A-Za-z0-9._-]+(@sha256:[0-9a-f]{64})?$")
+    ]
+    """With its tag, or tag and digest; the build argument BASE_IMAGE."""
+    image_uri: (
+        Annotated[
+            str,
+            Field(
+                pattern=r"^\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
+                r"/[a-z0-9._/-]+(:[A-Za-z0-9._-]+|@sha256:[0-9a-f]{64})$"
+            ),
+        ]
+        | None
+    ) = None
+    """An image in Amazon ECR, built from training/pytorch/Dockerfile; nothing is built then."""
+
+
+class PreflightSettings(_Section):
+    """The function that looks at the data first."""
+
+    log_days: Literal[7, 30, 90, 180, 365]
+    """Days that its log is kept; CloudWatch Logs offers certain numbers only."""
+
+
+class _Instances(_Section):
+    instance_types: Annotated[tuple[InstanceType, ...], Field(min_length=1, strict=False)]
+    """What a starter of the pipeline may choose from."""
+    instance_type: InstanceType
+    """The default; one of `instance_types`."""
+    volume_gb: VolumeGigabytes
+    """Size of each host's volume, 1..16384. Instances with their own NVMe disks ignore it."""
+    max_runtime_s: MaxRuntimeSeconds
+    """Seconds after which SageMaker stops the job, 60..2419200."""
+
+    @model_validator(mode="after")
+    def _default_is_offered(self) -> Self:
+        if self.instance_type not in self.instance_types:
+            raise ValueError(
+                f"instance_type is {self.instance_type!r}, which instance_types does not list. "
+                f"Allowed: {', '.join(self.instance_types)}."
+            )
+        return self
+
+
+class TrainingSettings(_Instances):
+    """The training job, and the defaults of its pipeline parameters."""
+
+    instance_count: Annotated[int, Field(ge=1, le=64)]
+    """Training hosts, 1..64; never more than there are shards."""
+    capacity: Capacity
+    """How the instances are bought."""
+    epochs: Annotated[int, Field(ge=1)]
+    """Times that every record is trained on, 1 or more."""
+    batch_size: Annotated[int, Field(ge=1)]
+    """Records of one rank and one step, 1 or more."""
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    """Above 0."""
+    seed: Annotated[int, Field(ge=0)]
+    """Of weights and shuffling, 0 or more."""
+
+    @model_validator(mode="after")
+    def _one_kind_of_disk(self) -> Self:
+        # VolumeKmsKeyId is legal on one side of this line only, and cannot depend on a parameter.
+        if len({has_local_nvme(name) for name in self.instance_types}) > 1:
+            nvme = [name for name in self.instance_types if has_local_nvme(name)]
+            raise ValueError(
+                f"instance_types mixes instances with local NVMe disks ({', '.join(nvme)}) and "
+                "without. Allowed: one kind. Move the others to an environment of their own."
+            )
+        return self
+
+
+class EvaluationSettings(_Instances):
+    """The evaluation job: one instance, the training image."""
+
+
+class GateSettings(_Section):
+    """What a model needs to be registered."""
+
+    quality_threshold: Annotated[float, Field(ge=0, le=1)]
+    """Least accuracy on the test set, 0..1."""
+    model_approval_status: Literal["PendingManualApproval", "Approved", "Rejected"]
+    """Of a newly registered model."""
+
+
+class Settings(_Section):
+    """One environment."""
+
+    prefix: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=32)]
+    """Starts the name of everything deployed: lower-case letters, digits and single hyphens."""
+    storage: StorageSettings
+    image: ImageSettings
+    preflight: PreflightSettings
+    training: TrainingSettings
+    evaluation: EvaluationSettings
+    gate: GateSettings
+
+
+def load_settings(environment: str, config_dir: Path = CONFIG_DIR) -> Settings:
+    """Read and check config/<environment>.toml.
+
+    Args:
+        environment: the name, `dev` for instance.
+        config_dir: the folder of the files.
+
+    Raises:
+        SettingsError: naming file and key, what is allowed, what to do.
+    """
+    path = config_dir / f"{environment}.toml"
+    allowed = sorted(found.stem for found in config_dir.glob("*.toml"))
+    if environment not in allowed:
+        raise SettingsError(
+            f"no environment called {environment!r}. Allowed: {', '.join(allowed)}. "
+            f"Choose with -c env=NAME or write {path}."
+        )
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        return Settings.model_validate(values)
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not TOML: {error}. Correct that line.") from error
+    except ValidationError as error:
+        raise SettingsError(_explain(path, error)) from error
+
+
+def _explain(path: Path, error: ValidationError) -> str:
+    """Turn pydantic's findings into one line for each key."""
+    lines = [f"{path}: {error.error_count()} wrong value(s)."]
+    for finding in error.errors(include_url=False):
+        key = ".".join(str(part) for part in finding["loc"]) or "(top level)"
+        given = "" if isinstance(finding["input"], dict) else f" (given: {finding['input']!r})"
+        lines.append(f"  {key}: {finding['msg']}{given}")
+    return "\n".join([*lines, "What each key allows is written in infra/settings.py."])

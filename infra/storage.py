@@ -1,0 +1,75 @@
+"""The storage stack: the data bucket, its key and its access logs."""
+
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from infra.settings import Settings, StorageSettings
+
+
+class StorageStack(Stack):
+    """Holds what outlives a training pipeline."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, settings: Settings) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=f"{settings.prefix}-storage",
+            description="Evenshard: data bucket, encryption key, access logs",
+        )
+        removal = RemovalPolicy.RETAIN if settings.storage.retain_data else RemovalPolicy.DESTROY
+        self.key = kms.Key(
+            self,
+            "DataKey",
+            description=f"Data and models of {settings.prefix}",
+            alias=f"alias/{settings.prefix}-data",
+            enable_key_rotation=True,
+            removal_policy=removal,
+        )
+        self.data_bucket = self._data_bucket(settings.storage, removal)
+        CfnOutput(
+            self,
+            "DataBucketName",
+            value=self.data_bucket.bucket_name,
+            description="Fill it with: evenshard data s3://<this bucket>/data/",
+        )
+
+    def _data_bucket(self, settings: StorageSettings, removal: RemovalPolicy) -> s3.Bucket:
+        access_logs = s3.Bucket(
+            self,
+            "AccessLogs",
+            # S3 delivers access logs to buckets with its own keys only.
+            encryption=s3.BucketEncryption.S3_MANAGED,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            lifecycle_rules=[
+                s3.LifecycleRule(id="expire", expiration=Duration.days(settings.access_logs_days))
+            ],
+            removal_policy=removal,
+        )
+        return s3.Bucket(
+            self,
+            "Data",
+            encryption=s3.BucketEncryption.KMS,
+            encryption_key=self.key,
+            bucket_key_enabled=True,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            versioned=True,
+            server_access_logs_bucket=access_logs,
+            server_access_logs_prefix="data-bucket/",
+            lifecycle_rules=[
+                s3.LifecycleRule(
+                    id="old-versions",
+                    noncurrent_version_expiration=Duration.days(settings.old_versions_days),
+                ),
+                s3.LifecycleRule(
+                    id="unfinished-uploads",
+                    abort_incomplete_multipart_upload_after=Duration.days(7),
+                ),
+            ],
+            removal_policy=removal,
+        )

@@ -1,0 +1,117 @@
+"""The training stack: image, roles, Preflight function, pipeline and model package group."""
+
+from aws_cdk import CfnOutput, RemovalPolicy, Stack
+from aws_cdk import aws_sagemaker as sagemaker
+from constructs import Construct
+
+from infra.access import DataAccess, JobRole, PipelineAccess, PipelineRole
+from infra.images import TrainingImage
+from infra.pipeline.definition import pipeline_definition
+from infra.pipeline.deployment import Deployment
+from infra.preflight import PreflightFunction
+from infra.settings import Settings
+from infra.storage import StorageStack
+from training.contract.layout import PYTORCH
+
+
+class TrainingStack(Stack):
+    """One training pipeline for each framework, on the data of the storage stack."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, settings: Settings, storage: StorageStack
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=f"{settings.prefix}-training",
+            description="Evenshard: training pipeline, its roles, image and model registry",
+        )
+        function = PreflightFunction(
+            self, "Preflight", bucket=storage.data_bucket, settings=settings.preflight
+        ).function
+        TrainingPipeline(
+            self,
+            "PyTorch",
+            framework=PYTORCH,
+            settings=settings,
+            storage=storage,
+            preflight_function_arn=function.function_arn,
+        )
+
+
+class TrainingPipeline(Construct):
+    """The pipeline of one framework, with what only this pipeline uses."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        framework: str,
+        settings: Settings,
+        storage: StorageStack,
+        preflight_function_arn: str,
+    ) -> None:
+        super().__init__(scope, construct_id)
+        name = f"{settings.prefix}-{framework}"
+        image = TrainingImage(self, "Image", framework=framework, settings=settings.image)
+        data = DataAccess(
+            storage_stack_name=storage.stack_name,
+            bucket=storage.data_bucket,
+            key=storage.key,
+            image_repository_arn=image.repository_arn,
+        )
+        job_role = JobRole(self, "JobRole", access=data).role
+        models = sagemaker.CfnModelPackageGroup(
+            self,
+            "Models",
+            model_package_group_name=name,
+            model_package_group_description=f"Models of pipeline {name}",
+        )
+        # A group with versions cannot be deleted, nor made again under its name. FACTS 8.
+        models.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
+        pipeline_role = PipelineRole(
+            self,
+            "PipelineRole",
+            access=PipelineAccess(
+                pipeline_name=name,
+                model_package_group_name=name,
+                job_role=job_role,
+                preflight_function_arn=preflight_function_arn,
+                data=data,
+            ),
+        ).role
+        definition = pipeline_definition(
+            settings,
+            Deployment(
+                framework=framework,
+                bucket_name=storage.data_bucket.bucket_name,
+                key_arn=storage.key.key_arn,
+                image_uri=image.uri,
+                job_role_arn=job_role.role_arn,
+                preflight_function_arn=preflight_function_arn,
+                model_package_group_name=name,
+            ),
+        )
+        pipeline = sagemaker.CfnPipeline(
+            self,
+            "Pipeline",
+            pipeline_name=name,
+            pipeline_description="Trains on sharded data, evaluates, registers what passes",
+            # The key is PascalCase and the text is made by CDK, which resolves tokens inside.
+            pipeline_definition={
+                "PipelineDefinitionBody": Stack.of(self).to_json_string(definition)
+            },
+            role_arn=pipeline_role.role_arn,
+        )
+        pipeline.add_resource_dependency(models)
+        self._outputs(name)
+
+    def _outputs(self, pipeline_name: str) -> None:
+        CfnOutput(self, "PipelineName", value=pipeline_name)
+        CfnOutput(
+            self,
+            "StartCommand",
+            value=f"aws sagemaker start-pipeline-execution --pipeline-name {pipeline_name}",
+            description="Or in the console: SageMaker Studio, Pipelines, Execute; no input needed",
+        )
