@@ -1,5 +1,6 @@
 """How a container says why it failed, or what it has to report. Source: FACTS 4."""
 
+import re
 from typing import Final
 
 from training.contract.layout import MESSAGE_LIMIT
@@ -7,6 +8,19 @@ from training.contract.paths import ContainerPaths
 
 SECONDARY_FAILURE: Final = "Secondary failure on "
 """How the failure text of a host begins that only saw another host vanish: not the cause."""
+
+_LOST_PEER: Final = re.compile(
+    r"^(RuntimeError|Dist\w*Error|Connection\w*Error): .*"
+    r"(connection (was likely )?(closed|reset|refused|aborted)|broken pipe|timed? ?out|timeout"
+    r"|ncclRemoteError|failed to (connect|recv|send))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What gloo, NCCL and torch's store say when the process at the other end is gone."""
+
+
+def lost_peer(exception: str) -> bool:
+    """Whether an exception, "Type: text", only says that another process is gone."""
+    return _LOST_PEER.search(exception) is not None
 
 
 def write_failure(paths: ContainerPaths, message: str) -> None:

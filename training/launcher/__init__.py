@@ -1,0 +1,1 @@
+"""The parts of the launcher. Standard library only, except `agent`, which runs under torch."""

@@ -1,0 +1,112 @@
+"""From what the ranks of one host left behind to one sentence: why the job failed."""
+
+import json
+import signal
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from training.contract.failure import SECONDARY_FAILURE, lost_peer
+
+FAILURES_FILE: Final = "failures.json"
+"""What `agent` writes: `{"exit_codes": {"<local rank>": code}, "error": text or null}`."""
+LOGS_FOLDER: Final = "logs"
+"""Where torchrun has every rank leave its exception, `.../<local rank>/error.json`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of a host's failed ranks, by local rank."""
+
+    exceptions: Mapping[int, str]
+    exit_codes: Mapping[int, int]
+    """Negative: the signal that ended the rank."""
+    agent_error: str | None = None
+    """Why torchrun itself failed."""
+
+
+def collect(scratch: Path) -> Evidence:
+    """Read the failure files below a scratch folder. Missing and broken ones count for nothing."""
+    exceptions = {}
+    for file in (scratch / LOGS_FOLDER).rglob("error.json"):
+        text = _exception_text(_read(file))
+        if text is not None and file.parent.name.isdigit():
+            exceptions[int(file.parent.name)] = text
+    report = _read(scratch / FAILURES_FILE)
+    codes = report.get("exit_codes", {})
+    return Evidence(
+        exceptions=exceptions,
+        exit_codes={int(rank): int(code) for rank, code in codes.items()},
+        agent_error=report.get("error"),
+    )
+
+
+def explain(evidence: Evidence, *, host: str, first_rank: int, exit_code: int) -> str:
+    """Name the root cause.
+
+    Ranks that only lost a peer fail within the same second as the one that caused it, so order in
+    time says little: what kind of failure it is decides.
+
+    Args:
+        evidence: of this host's ranks.
+        host: this host's name.
+        first_rank: the global rank of local rank 0.
+        exit_code: torchrun's own.
+    """
+    exceptions, codes = evidence.exceptions, evidence.exit_codes
+    lost = [rank for rank, text in sorted(exceptions.items()) if lost_peer(text)]
+    causes = sorted(exceptions.keys() - set(lost))
+    killed = [r for r, code in sorted(codes.items()) if code < 0 and -code != signal.SIGTERM]
+    silent = [r for r, code in sorted(codes.items()) if code > 0 and r not in exceptions]
+    if causes:
+        return f"{host}, rank {first_rank + causes[0]}: {exceptions[causes[0]]}"
+    if killed:
+        return f"{host}, rank {first_rank + killed[0]} {_killed_by(-codes[killed[0]])}"
+    if silent:
+        return f"{host}, rank {first_rank + silent[0]} {_exited_with(codes[silent[0]])}"
+    if lost:
+        return _secondary(host, exceptions[lost[0]])
+    if evidence.agent_error is not None and lost_peer(evidence.agent_error):
+        return _secondary(host, evidence.agent_error)
+    return f"{host}: {evidence.agent_error or f'torchrun exited with {exit_code}: see its log.'}"
+
+
+def _killed_by(number: int) -> str:
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    advice = (
+        " Nothing but a lack of memory usually does that: lower batch_size, or take an instance "
+        "with more memory."
+        if number == signal.SIGKILL
+        else ""
+    )
+    return f"was killed by {name}.{advice}"
+
+
+def _exited_with(code: int) -> str:
+    return (
+        f"exited with {code} and left no exception: its log says why. To see exceptions here, "
+        "decorate the program's main function with `record` of "
+        "torch.distributed.elastic.multiprocessing.errors."
+    )
+
+
+def _secondary(host: str, text: str) -> str:
+    return (
+        f"{SECONDARY_FAILURE}{host}: it lost the other ranks. Look for the cause in the failure or "
+        f"the log of another host. ({text})"
+    )
+
+
+def _exception_text(report: dict[str, Any]) -> str | None:
+    message = report.get("message")
+    text = message.get("message") if isinstance(message, dict) else message
+    return text if isinstance(text, str) else None
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}  # a rank that was killed while it wrote
+    return content if isinstance(content, dict) else {}

@@ -1,0 +1,46 @@
+"""What the launcher has every rank run."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from training.contract.errors import ContractError
+from training.contract.hyperparameters import PROGRAM, TrainingHyperparameters, parse
+from training.contract.layout import PYTORCH
+
+CODE_ROOT: Final = Path(__file__).resolve().parents[2]
+"""The folder that holds the `training` package: /opt/evenshard in the images."""
+_TRAINERS: Final = {PYTORCH: "training.pytorch.train"}
+
+
+def rank_command(
+    framework: str, hyperparameters: Mapping[str, str], *, code_root: Path = CODE_ROOT
+) -> list[str]:
+    """The end of torchrun's command line: a script of the user's, or the framework's trainer.
+
+    The trainer's hyperparameters are checked here, before any process starts; a script's own are
+    its own business.
+
+    Raises:
+        ContractError: the framework has no trainer, the script is not below the code's folder, or
+            the trainer does not take these hyperparameters.
+    """
+    if framework not in _TRAINERS:
+        raise ContractError(
+            f"There is no trainer for framework {framework!r}. Allowed: {', '.join(_TRAINERS)}. "
+            "Change the last word of ContainerEntrypoint."
+        )
+    if PROGRAM in hyperparameters:
+        return [str(_script(hyperparameters[PROGRAM], code_root))]
+    parse(TrainingHyperparameters, hyperparameters)
+    return ["--module", _TRAINERS[framework]]
+
+
+def _script(program: str, code_root: Path) -> Path:
+    script = (code_root / program).resolve()
+    if not script.is_relative_to(code_root.resolve()) or not script.is_file():
+        raise ContractError(
+            f"Hyperparameter {PROGRAM} is {program!r}. Allowed: the path of a Python file below "
+            f"{code_root}, relative to it. Put the script there, or correct the path."
+        )
+    return script

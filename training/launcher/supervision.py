@@ -1,0 +1,85 @@
+"""Running one child as PID 1 does: signals go down, ended orphans are reaped, nothing is left."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from training.launcher.stop import StopSignal
+
+_POLL_S: Final = 0.1
+_PR_SET_CHILD_SUBREAPER: Final = 36
+"""Of linux/prctl.h."""
+
+
+def adopt_orphans() -> None:
+    """Have orphaned descendants become children of this process, as they do of PID 1."""
+    if sys.platform == "linux" and os.getpid() != 1:
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def supervise(command: Sequence[str], environment: Mapping[str, str], stop: StopSignal) -> int:
+    """Run a command to its end, and end it when a stop signal comes.
+
+    Returns:
+        Its exit code; the negated signal number if a signal ended it.
+    """
+    # Its own session: a Ctrl-C in a terminal reaches the launcher alone, which passes it on once.
+    child = subprocess.Popen(command, env=environment, start_new_session=True)
+    told = False
+    while True:
+        if stop.received is not None and not told:
+            # Always SIGTERM: SIGINT would make every rank print a KeyboardInterrupt.
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGTERM)
+            told = True
+        status = _reap(child.pid)
+        if status is not None:
+            child.returncode = os.waitstatus_to_exitcode(status)
+            _end_all_children()
+            return child.returncode
+        # Polling, because a blocking wait could miss a signal that comes just before it.
+        time.sleep(_POLL_S)
+
+
+def _reap(child_id: int) -> int | None:
+    """Collect every child that has ended; the wait status of `child_id` if it is among them."""
+    while True:
+        process_id, status = os.waitpid(-1, os.WNOHANG)
+        if process_id == child_id:
+            return status
+        if process_id == 0:
+            return None
+
+
+def _end_all_children() -> None:
+    """Kill what the child left behind, and what those leave behind in turn."""
+    while True:
+        for process_id in _children():
+            with suppress(ProcessLookupError):
+                os.kill(process_id, signal.SIGKILL)
+        try:
+            if os.waitpid(-1, os.WNOHANG) == (0, 0):
+                if not _children():
+                    return  # no /proc here: children cannot be listed
+                time.sleep(_POLL_S / 10)
+        except ChildProcessError:
+            return
+
+
+def _children() -> list[int]:
+    """The ids of this process's children, [] where there is no /proc."""
+    own_id = str(os.getpid())
+    children = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            # "pid (name) state parent ...": the name may hold blanks and parentheses.
+            if stat.read_text(errors="replace").rpartition(")")[2].split()[1] == own_id:
+                children.append(int(stat.parent.name))
+    return children

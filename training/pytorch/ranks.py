@@ -1,0 +1,66 @@
+"""The ranks of a job, and the two things they tell each other: integers and sums."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, distributed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranks:
+    """This process among all ranks of the job."""
+
+    rank: int
+    world_size: int
+    local_rank: int
+    """The rank among those of this host."""
+    local_world_size: int
+    device: torch.device
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this is global rank 0."""
+        return self.rank == 0
+
+    def all_gather(self, numbers: Sequence[int]) -> list[list[int]]:
+        """Give integers of 64 bits, as many on each rank, and get those of every rank in order."""
+        mine = torch.tensor(list(numbers), dtype=torch.int64, device=self.device)
+        gathered = [torch.empty_like(mine) for _ in range(self.world_size)]
+        distributed.all_gather(gathered, mine)
+        return [tensor.tolist() for tensor in gathered]
+
+    def sum(self, numbers: Tensor) -> list[float]:
+        """Add tensors of float64 and equal shape (n,) over all ranks.
+
+        Returns:
+            The n sums, the same on every rank.
+        """
+        total = numbers.clone()
+        distributed.all_reduce(total)
+        return [float(number) for number in total]
+
+
+@contextmanager
+def join_ranks() -> Iterator[Ranks]:
+    """Meet the other ranks: over NCCL where there is a GPU for this rank, else over gloo.
+
+    torchrun sets the variables that this reads. A rank that fails does not leave the group: its
+    exception is then on file before the others notice that it is gone.
+    """
+    local_rank = int(os.environ["LOCAL_RANK"])
+    gpu = torch.cuda.is_available()
+    device = torch.device("cuda", local_rank) if gpu else torch.device("cpu")
+    if gpu:
+        torch.cuda.set_device(device)
+    distributed.init_process_group("nccl" if gpu else "gloo", device_id=device if gpu else None)
+    yield Ranks(
+        rank=distributed.get_rank(),
+        world_size=distributed.get_world_size(),
+        local_rank=local_rank,
+        local_world_size=int(os.environ["LOCAL_WORLD_SIZE"]),
+        device=device,
+    )
+    distributed.destroy_process_group()

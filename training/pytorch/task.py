@@ -1,0 +1,133 @@
+"""The task: text in, the probability of label 1 out. Replace this file to train something else."""
+
+from typing import Any, Final, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.optim import AdamW, Optimizer
+
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.pytorch.ngrams import hash_ngrams
+from training.records import Batch, RecordError
+
+_DTYPES: Final = {"float32": torch.float32, "float64": torch.float64}
+_INITIAL_SCALE: Final = 0.1
+"""Deviation of the initial embeddings: small, so that what was never trained says little."""
+
+
+class Inputs(NamedTuple):
+    """A batch of B records with N n-grams in all, on one device."""
+
+    ngrams: Tensor
+    """Rows of the embedding table, record after record; integers of shape (N,)."""
+    starts: Tensor
+    """Where each record begins in `ngrams`; integers of shape (B,)."""
+    weights: Tensor
+    """Of each n-gram; shape (N,). 1 / sqrt(n-grams of its record): length says nothing of spam."""
+    labels: Tensor
+    """0 or 1; shape (B,)."""
+
+    def to(self, device: torch.device) -> "Inputs":
+        """The same batch on another device."""
+        return Inputs(*(tensor.to(device) for tensor in self))
+
+
+class TextClassifier(nn.Module):
+    """Hashed n-grams -> weighted bag of embeddings -> one hidden layer -> logit of label 1."""
+
+    def __init__(self, hyperparameters: TrainingHyperparameters) -> None:
+        super().__init__()
+        embedding_dim, hidden_dim = hyperparameters.embedding_dim, hyperparameters.hidden_dim
+        self.bag = nn.EmbeddingBag(hyperparameters.hash_buckets, embedding_dim, mode="sum")
+        nn.init.normal_(self.bag.weight, std=_INITIAL_SCALE)
+        self.hidden = nn.Linear(embedding_dim, hidden_dim)
+        self.output = nn.Linear(hidden_dim, 1)
+
+    def forward(self, inputs: Inputs) -> Tensor:
+        """Compute the logits, shape (B,)."""
+        bags = self.bag(inputs.ngrams, inputs.starts, per_sample_weights=inputs.weights)
+        logits: Tensor = self.output(functional.relu(self.hidden(bags)))
+        return logits.squeeze(1)
+
+
+class TextTask:
+    """What the training loop asks of a task: a model, inputs from records, a loss per record."""
+
+    name: Final = "binary-text-classification"
+
+    def __init__(self, hyperparameters: TrainingHyperparameters) -> None:
+        self._hyperparameters = hyperparameters
+        self._dtype = _DTYPES[hyperparameters.dtype]
+
+    def build_model(self) -> TextClassifier:
+        """Make a model with fresh weights. They follow from the hyperparameters, seed included."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(self._hyperparameters.seed)
+            return TextClassifier(self._hyperparameters).to(self._dtype)
+
+    def build_optimizer(self, model: nn.Module) -> Optimizer:
+        """Make the optimizer of a model's weights."""
+        # Fused: the plain one spends most of a step on the embeddings' rows, also on processors.
+        return AdamW(model.parameters(), lr=self._hyperparameters.learning_rate, fused=True)
+
+    def encode(self, batch: Batch) -> Inputs:
+        """Turn records `{"text": ..., "label": 0 or 1}` into tensors on the processor.
+
+        A text without any word is legal: its bag is zero.
+
+        Raises:
+            RecordError: a record lacks its text or label, or has another type of it.
+        """
+        texts, labels = [], []
+        for index, record in enumerate(batch.records):
+            problem = _problem(record)
+            if problem is not None:
+                raise RecordError(f"{batch.locate(index)}: {problem}")
+            texts.append(record["text"])
+            labels.append(record["label"])
+        return self._inputs(texts, labels)
+
+    def filler(self) -> Inputs:
+        """Make a batch of one record for a rank that has run out; its loss gets weight 0."""
+        return self._inputs([""], [0])
+
+    def record_losses(self, logits: Tensor, inputs: Inputs) -> Tensor:
+        """Compute the loss of each record, shape (B,)."""
+        return functional.binary_cross_entropy_with_logits(logits, inputs.labels, reduction="none")
+
+    def predict(self, logits: Tensor) -> Tensor:
+        """Decide on 0 or 1 for each record, shape (B,)."""
+        return (logits > 0).to(logits.dtype)
+
+    def _inputs(self, texts: list[str], labels: list[int]) -> Inputs:
+        hyperparameters = self._hyperparameters
+        ngrams: list[int] = []
+        starts, weights = [], []
+        for text in texts:
+            found = hash_ngrams(
+                text, ngrams=hyperparameters.ngrams, buckets=hyperparameters.hash_buckets
+            )
+            starts.append(len(ngrams))
+            ngrams += found
+            weights += [max(len(found), 1) ** -0.5] * len(found)
+        return Inputs(
+            ngrams=torch.tensor(ngrams, dtype=torch.int64),
+            starts=torch.tensor(starts, dtype=torch.int64),
+            weights=torch.tensor(weights, dtype=self._dtype),
+            labels=torch.tensor(labels, dtype=self._dtype),
+        )
+
+
+def _problem(record: dict[str, Any]) -> str | None:
+    """Why this record cannot be used, None if it can."""
+    for name in ("text", "label"):
+        if name not in record:
+            given = ", ".join(sorted(record)) or "no field at all"
+            return f'the record has no {name} (it has: {given}). Write {{"text": ..., "label": 0}}.'
+    if not isinstance(record["text"], str):
+        return f"text is a {type(record['text']).__name__}. Allowed: a string."
+    # True == 1 in Python, so the type counts, not the value alone.
+    if type(record["label"]) is not int or record["label"] not in (0, 1):
+        return f"label is {record['label']!r:.80}. Allowed: the integer 0 or 1."
+    return None
