@@ -1,0 +1,108 @@
+"""The evaluation step: a trained model against the test set, in Model Registry's form.
+
+    python -m training.steps.evaluate pytorch
+
+Reads /opt/ml/processing/input/model/model.tar.gz and /opt/ml/processing/input/test, writes
+/opt/ml/processing/output/evaluation/evaluation.json, and one line to /opt/ml/output/message: the
+numbers, or why there are none.
+"""
+
+import json
+import logging
+import sys
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from training.contract.errors import ContractError
+from training.contract.failure import write_message
+from training.contract.layout import (
+    EVALUATION_FILE,
+    EVALUATION_OUTPUT,
+    MODEL_ARCHIVE,
+    MODEL_INPUT,
+    PYTORCH,
+    TEST_INPUT,
+)
+from training.contract.paths import ContainerPaths
+from training.records import RecordError
+from training.steps.confusion import Confusion
+
+_LOG = logging.getLogger(__name__)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Evaluate the model of a training job.
+
+    Args:
+        arguments: the framework's name.
+
+    Returns:
+        0 when the evaluation is written, 1 when the message file says why not.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
+    paths = ContainerPaths.from_environment()
+    try:
+        _check_framework(arguments)
+        confusion = _evaluate(paths)
+    except (ContractError, RecordError) as error:
+        message, exit_code = f"Evaluation failed: {error}", 1
+    except Exception as error:
+        write_message(paths, f"Evaluation failed: {type(error).__name__}: {error}")
+        raise
+    else:
+        _write_evaluation(paths, confusion)
+        message, exit_code = confusion.summary(), 0
+    write_message(paths, message)
+    _LOG.info("%s", message)
+    return exit_code
+
+
+def _check_framework(arguments: Sequence[str]) -> None:
+    if list(arguments) != [PYTORCH]:
+        raise ContractError(
+            f"training.steps.evaluate got the arguments {list(arguments)}. Allowed: {PYTORCH}. "
+            "Change the last words of ContainerEntrypoint."
+        )
+
+
+def _evaluate(paths: ContainerPaths) -> Confusion:
+    # Imported here: torch takes seconds, and a wrong argument should not.
+    from training.pytorch.evaluation import count_predictions  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory(prefix="evenshard-") as folder:
+        _unpack(paths.processing_input(MODEL_INPUT) / MODEL_ARCHIVE, Path(folder))
+        return count_predictions(Path(folder), paths.processing_input(TEST_INPUT))
+
+
+def _unpack(archive: Path, folder: Path) -> None:
+    """Unpack a model archive.
+
+    Raises:
+        ContractError: it is missing, unreadable, or reaches outside the folder.
+    """
+    try:
+        with tarfile.open(archive) as tar:
+            # "data": no absolute paths, no `..`, no links or devices that lead outside.
+            tar.extractall(folder, filter="data")
+    except FileNotFoundError:
+        raise ContractError(
+            f"{archive} does not exist. Give the processing input {MODEL_INPUT!r} the S3Uri of the "
+            "training job's S3ModelArtifacts."
+        ) from None
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise ContractError(
+            f"{archive} is not a model archive ({type(error).__name__}: {error}). Give a gzipped "
+            "tar file as a training job writes it."
+        ) from None
+
+
+def _write_evaluation(paths: ContainerPaths, confusion: Confusion) -> None:
+    file = paths.processing_output(EVALUATION_OUTPUT) / EVALUATION_FILE
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(confusion.evaluation(), indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
