@@ -23,7 +23,7 @@ _CHARSET_ALIASES = {
 }
 # What mail with no charset, or a wrong one, is most often written in; latin-1 decodes any bytes.
 _FALLBACK_CHARSETS = ("utf-8", "cp1252", "latin-1")
-_INVISIBLE_TAGS = ("script", "style", "head", "title")
+_INVISIBLE_TAGS = ("script", "style")
 
 
 def readable_text(raw: bytes) -> str:
