@@ -1,0 +1,90 @@
+"""`evenshard simulate`: run the synthesized pipeline on simulated hosts."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenshard import simulator
+from evenshard.commands.simulate_report import ProgressPrinter, print_result
+from evenshard.errors import ExitCode, UsageError
+from evenshard.simulator import Event, Result, SimulationRequest, Status
+
+_EXIT_CODES = {Status.SUCCEEDED: ExitCode.DONE, Status.STOPPED: ExitCode.INTERRUPTED}
+
+
+def simulate(  # noqa: PLR0913 - one argument per option
+    *,
+    framework: Annotated[
+        str, typer.Option(help="The pipeline whose name ends in it: pytorch or tensorflow.")
+    ] = "pytorch",
+    data: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with train/, validation/, test/ (`evenshard data` writes one).",
+        ),
+    ],
+    hosts: Annotated[
+        int | None,
+        typer.Option(min=1, max=64, help="Training hosts; the same as --param InstanceCount=N."),
+    ] = None,
+    devices_per_host: Annotated[
+        int, typer.Option(min=1, max=16, help="Training processes of each host.")
+    ] = 1,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A pipeline parameter. May be repeated."),
+    ] = None,
+    assignment: Annotated[
+        str,
+        typer.Option(help="How objects are dealt out to hosts: round-robin or random[:SEED]."),
+    ] = "round-robin",
+    assembly: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="A synthesized assembly (cdk.out); default: synthesize afresh."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print result.json only.")] = False,
+) -> int:
+    """Run the whole pipeline on this machine: every host a process tree with only its shards."""
+    request = SimulationRequest(
+        framework=framework,
+        data=data,
+        hosts=hosts,
+        devices_per_host=devices_per_host,
+        parameters=_parameters(param or []),
+        assignment=assignment,
+        assembly=assembly,
+    )
+    result = _run(request, as_json=as_json)
+    return _EXIT_CODES.get(result.status, ExitCode.FAILED)
+
+
+def _run(request: SimulationRequest, *, as_json: bool) -> Result:
+    if as_json:
+        result = simulator.simulate(request, _ignore)
+        typer.echo(result.text(), nl=False)
+    else:
+        result = simulator.simulate(request, ProgressPrinter().report)
+        print_result(result)
+    return result
+
+
+def _ignore(_event: Event) -> None:
+    """With --json nothing but the result is printed."""
+
+
+def _parameters(pairs: Sequence[str]) -> dict[str, str]:
+    parameters: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--param {pair} is not NAME=VALUE. Write, say, --param Epochs=3.")
+        if parameters.setdefault(name, value) != value:
+            raise UsageError(
+                f"--param {name} is given as {parameters[name]} and as {value}. Give it once."
+            )
+    return parameters

@@ -1,0 +1,96 @@
+"""What `evenshard simulate` prints: plain lines while it runs, then the hosts and the model."""
+
+from collections.abc import Sequence
+
+import typer
+
+from evenshard.simulator import Event, Result, Status
+from evenshard.simulator.events import (
+    ConditionEvaluated,
+    HostReady,
+    MetricsSeen,
+    Noted,
+    RunStarted,
+    StepEnded,
+    StepStarted,
+)
+from evenshard.simulator.result import StepRecord
+
+
+class ProgressPrinter:
+    """Prints events as they come."""
+
+    def report(self, event: Event) -> None:
+        """Print one event; lines are flushed, so that a pipe sees them as they come."""
+        typer.echo(_line(event))
+
+
+def _line(event: Event) -> str:  # noqa: PLR0911 - one return per kind of event
+    match event:
+        case RunStarted():
+            given = ", ".join(f"{name}={value}" for name, value in event.parameters.items())
+            return f"Pipeline {event.pipeline}, execution {event.execution_id}\n  {given}"
+        case StepStarted():
+            return f"{event.name} ({event.type}) ..."
+        case HostReady():
+            return f"  {event.host}: {_objects(event.objects)}, {event.bytes:,} bytes"
+        case MetricsSeen():
+            return f"  {event.line}"
+        case ConditionEvaluated():
+            return f"  {event.comparison}: {'true' if event.outcome else 'false'}"
+        case Noted():
+            return event.text
+        case StepEnded():
+            reason = f": {event.failure_reason}" if event.failure_reason else ""
+            return f"{event.name} {event.status} after {event.seconds:.1f} s{reason}"
+
+
+def print_result(result: Result) -> None:
+    """Print what a run came to: who read what, and where the model is."""
+    typer.echo(f"\nExecution {result.execution_id} {result.status.value}")
+    for step in result.steps:
+        if len(step.hosts) > 1 or any(host.records is not None for host in step.hosts):
+            _print_hosts(step)
+    package = result.model_package
+    if package is not None:
+        typer.echo(
+            f"\nModel package {package.group}, version {package.version} "
+            f"({package.approval_status})\n"
+            f"  model_data {package.model_data}\n"
+            f"  on this machine {result.model_file}"
+        )
+    typer.echo(f"\nEverything it left: {result.folder}/")
+    if result.status is Status.FAILED:
+        typer.echo(f"Error: {result.failure_reason}", err=True)
+
+
+def _print_hosts(step: StepRecord) -> None:
+    rows = [
+        (host.name, f"{host.objects:,}", f"{host.bytes:,}", _records(host.records))
+        for host in step.hosts
+    ]
+    known = [host.records for host in step.hosts if host.records is not None]
+    total = (
+        "all",
+        f"{sum(host.objects for host in step.hosts):,}",
+        f"{sum(host.bytes for host in step.hosts):,}",
+        _records(sum(known) if len(known) == len(step.hosts) else None),
+    )
+    typer.echo(f"\nWhat the hosts of {step.name} read")
+    _print_table((("host", "objects", "bytes", "records"), *rows, total))
+
+
+def _print_table(rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        first = row[0].ljust(widths[0])
+        others = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        typer.echo(f"  {'  '.join((first, *others))}")
+
+
+def _objects(count: int) -> str:
+    return "1 object" if count == 1 else f"{count} objects"
+
+
+def _records(count: int | None) -> str:
+    return "?" if count is None else f"{count:,}"

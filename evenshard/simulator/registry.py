@@ -1,0 +1,60 @@
+"""The model registry of simulated runs: one JSON file per version, below .evenshard/registry/."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
+
+
+def group_name(name_or_arn: str) -> str:
+    """The name of a model package group given by name or by ARN."""
+    return name_or_arn.rpartition("model-package-group/")[2]
+
+
+def package_arn(group: str, version: int) -> str:
+    """The ARN of one version; SageMaker writes names in ARNs in lower case."""
+    return f"arn:{PARTITION}:sagemaker:{REGION}:{ACCOUNT}:model-package/{group.lower()}/{version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    """Model package groups as folders, versions as files counted from 1."""
+
+    root: Path
+
+    def versions(self, group: str) -> list[int]:
+        """The versions of a group, ascending."""
+        return sorted(
+            int(file.stem) for file in (self.root / group).glob("*.json") if file.stem.isdecimal()
+        )
+
+    def add(self, group: str, content: Mapping[str, Any]) -> tuple[int, Path]:
+        """Store the next version of a group.
+
+        The file is made whole and then linked to its number, which fails if the number is taken:
+        two runs at once get two versions, and a reader never sees half a file.
+
+        Returns:
+            The version and its file.
+        """
+        folder = self.root / group
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = folder / f".draft-{os.getpid()}"
+        version = max(self.versions(group), default=0) + 1
+        try:
+            while True:
+                entry = {"version": version, "arn": package_arn(group, version), **content}
+                draft.write_text(json.dumps(entry, indent=2) + "\n", encoding="utf-8")
+                file = folder / f"{version}.json"
+                try:
+                    os.link(draft, file)
+                except FileExistsError:
+                    version += 1
+                else:
+                    return version, file
+        finally:
+            draft.unlink(missing_ok=True)

@@ -1,0 +1,131 @@
+"""result.json: what one execution did. The schema is public."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+
+class Status(StrEnum):
+    """SageMaker's own words for executions and for steps.
+
+    A step that never started has no status and is not listed, as in ListPipelineExecutionSteps.
+    """
+
+    EXECUTING = "Executing"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    STOPPED = "Stopped"
+
+
+@dataclass(slots=True, kw_only=True)
+class HostRecord:
+    """What one host of one step got and used."""
+
+    name: str
+    objects: int
+    """S3 objects of its sharded inputs; of all inputs where the step shards none."""
+    bytes: int
+    """Bytes of those objects."""
+    records: int | None = None
+    """Records it trained on per epoch, by its own report; None where it wrote none."""
+
+    def document(self) -> dict[str, Any]:
+        """This host as result.json holds it."""
+        return {
+            "name": self.name,
+            "objects": self.objects,
+            "bytes": self.bytes,
+            "records": self.records,
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class StepRecord:
+    """What one pipeline step did; filled in while it runs."""
+
+    name: str
+    type: str
+    status: Status = Status.EXECUTING
+    seconds: float = 0.0
+    failure_reason: str | None = None
+    hosts: list[HostRecord] = field(default_factory=list)
+    metrics: dict[str, list[float]] = field(default_factory=dict)
+    """Metric name -> its values in the order they were printed."""
+
+    def document(self) -> dict[str, Any]:
+        """This step as result.json holds it."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "status": self.status.value,
+            "seconds": round(self.seconds, 3),
+            "failure_reason": self.failure_reason,
+            "hosts": [host.document() for host in self.hosts],
+            "metrics": {name: list(values) for name, values in self.metrics.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelPackage:
+    """One registered version of a model."""
+
+    group: str
+    version: int
+    approval_status: str
+    model_data: str
+    """s3:// URI of model.tar.gz."""
+    metrics: Mapping[str, Any]
+    """The evaluation file as it was written."""
+
+    def document(self) -> dict[str, Any]:
+        """This package as result.json holds it."""
+        return {
+            "group": self.group,
+            "version": self.version,
+            "approval_status": self.approval_status,
+            "model_data": self.model_data,
+            "metrics": dict(self.metrics),
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class Result:
+    """One execution."""
+
+    execution_id: str
+    pipeline: str
+    folder: Path
+    """Everything the execution left: definition.json, result.json, steps/, objects/."""
+    status: Status = Status.EXECUTING
+    failure_reason: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    steps: list[StepRecord] = field(default_factory=list)
+    model_package: ModelPackage | None = None
+    model_file: Path | None = None
+    """Where model_data lies on this machine. Not part of result.json."""
+
+    def document(self) -> dict[str, Any]:
+        """The content of result.json."""
+        package = self.model_package
+        return {
+            "execution_id": self.execution_id,
+            "pipeline": self.pipeline,
+            "status": self.status.value,
+            "failure_reason": self.failure_reason,
+            "parameters": dict(self.parameters),
+            "steps": [step.document() for step in self.steps],
+            "model_package": package.document() if package else None,
+        }
+
+    def text(self) -> str:
+        """result.json, byte for byte."""
+        return json.dumps(self.document(), indent=2, ensure_ascii=False) + "\n"
+
+    def write(self) -> Path:
+        """Write result.json into the run's folder."""
+        file = self.folder / "result.json"
+        file.write_text(self.text(), encoding="utf-8")
+        return file

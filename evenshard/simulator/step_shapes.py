@@ -1,0 +1,288 @@
+"""The fields of a pipeline definition that the simulator understands, by step type.
+
+Names and meanings are those of the Create* requests. What is not here is refused (`shapes`).
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from evenshard.simulator.shapes import (
+    Count,
+    ListOf,
+    MapOf,
+    NoEffect,
+    OneOf,
+    Primitive,
+    Shape,
+    Structure,
+    Uri,
+)
+
+_PERMISSIONS: Final = NoEffect("there is no account, so nothing needs a role, key or tag")
+_MACHINES: Final = NoEffect("hosts are processes on this machine, whatever the instance")
+_NETWORK: Final = NoEffect("hosts talk over the loopback interface, with no AWS credentials")
+_FAULTS: Final = NoEffect("nothing here is throttled or out of capacity, so nothing is retried")
+_CACHE: Final = NoEffect("every run is a first run: a step is never taken from a cache")
+_DESCRIPTION: Final = NoEffect("text for people")
+
+_STRINGS: Final = ListOf(str)
+_INPUT_MODE: Final = OneOf(("File",))
+_DISTRIBUTION: Final = OneOf(("FullyReplicated", "ShardedByS3Key"))
+
+_S3_DATA_SOURCE: Final = Structure(
+    {
+        "S3DataType": OneOf(("S3Prefix",)),
+        "S3Uri": Uri(),
+        "S3DataDistributionType": _DISTRIBUTION,
+    },
+    required=("S3DataType", "S3Uri"),
+)
+_CHANNEL: Final = Structure(
+    {
+        "ChannelName": str,
+        "DataSource": Structure({"S3DataSource": _S3_DATA_SOURCE}, required=("S3DataSource",)),
+        "InputMode": _INPUT_MODE,
+        "ContentType": str,
+        "CompressionType": OneOf(("None",)),
+        "RecordWrapperType": OneOf(("None",)),
+    },
+    required=("ChannelName", "DataSource"),
+)
+_TRAINING: Final = Structure(
+    {
+        "AlgorithmSpecification": Structure(
+            {
+                "TrainingImage": str,
+                "TrainingInputMode": _INPUT_MODE,
+                "ContainerEntrypoint": _STRINGS,
+                "ContainerArguments": _STRINGS,
+                "MetricDefinitions": ListOf(
+                    Structure({"Name": str, "Regex": str}, required=("Name", "Regex")),
+                    unique="Name",
+                ),
+                "EnableSageMakerMetricsTimeSeries": NoEffect("result.json holds every value"),
+            },
+            required=("TrainingImage", "TrainingInputMode", "ContainerEntrypoint"),
+        ),
+        "HyperParameters": MapOf(str),
+        "Environment": MapOf(str),
+        "InputDataConfig": ListOf(_CHANNEL, unique="ChannelName"),
+        "OutputDataConfig": Structure(
+            {
+                "S3OutputPath": Uri(),
+                "KmsKeyId": _PERMISSIONS,
+                "CompressionType": OneOf(("GZIP",)),
+            },
+            required=("S3OutputPath",),
+        ),
+        "ResourceConfig": Structure(
+            {
+                "InstanceCount": Count(1),
+                "InstanceType": str,
+                "VolumeSizeInGB": _MACHINES,
+                "VolumeKmsKeyId": _PERMISSIONS,
+                "KeepAlivePeriodInSeconds": _MACHINES,
+            },
+            required=("InstanceCount", "InstanceType"),
+        ),
+        "StoppingCondition": Structure(
+            {"MaxRuntimeInSeconds": Count(1), "MaxWaitTimeInSeconds": _MACHINES}
+        ),
+        "RoleArn": _PERMISSIONS,
+        "Tags": _PERMISSIONS,
+        "VpcConfig": _NETWORK,
+        "EnableNetworkIsolation": _NETWORK,
+        "EnableInterContainerTrafficEncryption": _NETWORK,
+        "ExperimentConfig": _DESCRIPTION,
+    },
+    required=("AlgorithmSpecification", "OutputDataConfig", "ResourceConfig", "StoppingCondition"),
+)
+
+_PROCESSING_INPUT: Final = Structure(
+    {
+        "InputName": str,
+        "AppManaged": OneOf((False,)),
+        "S3Input": Structure(
+            {
+                "S3Uri": Uri(),
+                "LocalPath": str,
+                "S3DataType": OneOf(("S3Prefix",)),
+                "S3InputMode": _INPUT_MODE,
+                "S3DataDistributionType": _DISTRIBUTION,
+                "S3CompressionType": OneOf(("None",)),
+            },
+            required=("S3Uri", "LocalPath", "S3DataType"),
+        ),
+    },
+    required=("InputName", "S3Input"),
+)
+_PROCESSING_OUTPUT: Final = Structure(
+    {
+        "OutputName": str,
+        "AppManaged": OneOf((False,)),
+        "S3Output": Structure(
+            {"S3Uri": Uri(), "LocalPath": str, "S3UploadMode": OneOf(("EndOfJob",))},
+            required=("S3Uri", "LocalPath", "S3UploadMode"),
+        ),
+    },
+    required=("OutputName", "S3Output"),
+)
+_PROCESSING: Final = Structure(
+    {
+        "ProcessingResources": Structure(
+            {
+                "ClusterConfig": Structure(
+                    {
+                        "InstanceCount": Count(1),
+                        "InstanceType": str,
+                        "VolumeSizeInGB": _MACHINES,
+                        "VolumeKmsKeyId": _PERMISSIONS,
+                    },
+                    required=("InstanceCount", "InstanceType"),
+                )
+            },
+            required=("ClusterConfig",),
+        ),
+        "AppSpecification": Structure(
+            {"ImageUri": str, "ContainerEntrypoint": _STRINGS, "ContainerArguments": _STRINGS},
+            required=("ImageUri", "ContainerEntrypoint"),
+        ),
+        "Environment": MapOf(str),
+        "ProcessingInputs": ListOf(_PROCESSING_INPUT, unique="InputName"),
+        "ProcessingOutputConfig": Structure(
+            {
+                "Outputs": ListOf(_PROCESSING_OUTPUT, unique="OutputName"),
+                "KmsKeyId": _PERMISSIONS,
+            },
+            required=("Outputs",),
+        ),
+        "StoppingCondition": Structure({"MaxRuntimeInSeconds": Count(1)}),
+        "NetworkConfig": _NETWORK,
+        "RoleArn": _PERMISSIONS,
+        "Tags": _PERMISSIONS,
+        "ExperimentConfig": _DESCRIPTION,
+    },
+    required=("ProcessingResources", "AppSpecification"),
+)
+
+_REGISTER_MODEL: Final = Structure(
+    {
+        "ModelPackageGroupName": str,
+        "ModelApprovalStatus": OneOf(("Approved", "PendingManualApproval", "Rejected")),
+        "ModelPackageDescription": str,
+        "InferenceSpecification": Structure(
+            {
+                "Containers": ListOf(
+                    Structure(
+                        {"Image": str, "ModelDataUrl": Uri(), "Environment": MapOf(str)},
+                        required=("Image", "ModelDataUrl"),
+                    )
+                ),
+                "SupportedContentTypes": _STRINGS,
+                "SupportedResponseMIMETypes": _STRINGS,
+                "SupportedRealtimeInferenceInstanceTypes": _STRINGS,
+                "SupportedTransformInstanceTypes": _STRINGS,
+            },
+            required=("Containers",),
+        ),
+        "ModelMetrics": Structure(
+            {
+                "ModelQuality": Structure(
+                    {
+                        "Statistics": Structure(
+                            {"ContentType": str, "S3Uri": Uri()}, required=("ContentType", "S3Uri")
+                        )
+                    }
+                )
+            }
+        ),
+        "CustomerMetadataProperties": MapOf(str),
+        "SkipModelValidation": OneOf(("None", "All")),
+        "Tags": _PERMISSIONS,
+    },
+    required=("ModelPackageGroupName", "InferenceSpecification"),
+)
+
+_CONDITION: Final = Structure(
+    {
+        # Compared when the step runs; the steps inside are checked one by one.
+        "Conditions": ListOf(NoEffect("evaluated by the Condition step itself")),
+        "IfSteps": ListOf(NoEffect("checked as steps of their own")),
+        "ElseSteps": ListOf(NoEffect("checked as steps of their own")),
+    },
+    required=("Conditions",),
+)
+_ARGUMENTS: Final[Mapping[str, Shape]] = {
+    "Training": _TRAINING,
+    "Processing": _PROCESSING,
+    "Lambda": MapOf(Primitive()),
+    "Condition": _CONDITION,
+    "Fail": Structure({"ErrorMessage": str}, required=("ErrorMessage",)),
+    "RegisterModel": _REGISTER_MODEL,
+}
+STEP_TYPES: Final = tuple(_ARGUMENTS)
+
+_EVERY_STEP: Final[Mapping[str, Shape]] = {
+    "Name": str,
+    "Type": str,
+    "DisplayName": _DESCRIPTION,
+    "Description": _DESCRIPTION,
+    "DependsOn": _STRINGS,
+}
+_JOB_STEP: Final[Mapping[str, Shape]] = {"RetryPolicies": _FAULTS, "CacheConfig": _CACHE}
+_OUTPUT_PARAMETER: Final = Structure(
+    {"OutputName": str, "OutputType": OneOf(("String", "Integer", "Boolean", "Float"))},
+    required=("OutputName", "OutputType"),
+)
+_PROPERTY_FILE: Final = Structure(
+    {"PropertyFileName": str, "OutputName": str, "FilePath": str},
+    required=("PropertyFileName", "OutputName", "FilePath"),
+)
+_OWN_FIELDS: Final[Mapping[str, Mapping[str, Shape]]] = {
+    "Training": _JOB_STEP,
+    "Processing": {
+        **_JOB_STEP,
+        "PropertyFiles": ListOf(_PROPERTY_FILE, unique="PropertyFileName"),
+    },
+    "Lambda": {
+        "FunctionArn": str,
+        "OutputParameters": ListOf(_OUTPUT_PARAMETER, unique="OutputName"),
+        "CacheConfig": _CACHE,
+    },
+    "Condition": {},
+    "Fail": {},
+    "RegisterModel": {"RetryPolicies": _FAULTS},
+}
+
+
+def _step(kind: str) -> Structure:
+    fields = {**_EVERY_STEP, **_OWN_FIELDS[kind], "Arguments": _ARGUMENTS[kind]}
+    needed = ("Name", "Type", "FunctionArn" if kind == "Lambda" else "Arguments")
+    return Structure(fields, required=needed)
+
+
+STEP_FIELDS: Final[Mapping[str, Structure]] = {kind: _step(kind) for kind in STEP_TYPES}
+ARGUMENTS: Final = _ARGUMENTS
+"""Checked a second time when a step starts, with its expressions evaluated."""
+
+DEFINITION: Final = Structure(
+    {
+        "Version": OneOf(("2020-12-01",)),
+        "Metadata": _DESCRIPTION,
+        "PipelineExperimentConfig": _DESCRIPTION,
+        "Parameters": ListOf(
+            Structure(
+                {
+                    "Name": str,
+                    "Type": OneOf(("String", "Integer", "Float", "Boolean")),
+                    "DefaultValue": Primitive(),
+                    "EnumValues": _STRINGS,
+                },
+                required=("Name", "Type"),
+            ),
+            unique="Name",
+        ),
+        "Steps": ListOf(NoEffect("checked one by one")),
+    },
+    required=("Version", "Steps"),
+)

@@ -1,0 +1,148 @@
+"""Lambda steps: the function's own asset, run in a process of its own. Source: FACTS 8."""
+
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from evenshard.simulator import function_runtime
+from evenshard.simulator.assembly import FunctionCode
+from evenshard.simulator.errors import DefinitionError, StepFailedError
+from evenshard.simulator.objects import LocalObjectStore
+from evenshard.simulator.processes import clean_environment, kill_group
+from evenshard.simulator.resources import REGION
+from evenshard.simulator.steps.outcome import Outcome, StepRun
+
+_STEP_LIMIT_S: Final = 600
+"""How long Pipelines wait for a function."""
+_LONGEST_OUTPUT: Final = 1024
+_OUTPUT_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "String": str,
+    "Integer": int,
+    "Boolean": bool,
+    "Float": (int, float),
+}
+
+
+def run_function(run: StepRun) -> Outcome:
+    """Call a Lambda function with the step's arguments.
+
+    Raises:
+        StepFailedError: it raised, took too long, or did not return what the step declares.
+    """
+    arn = run.step.fields["FunctionArn"]
+    if not isinstance(arn, str):
+        raise DefinitionError(f"{run.step.path}.FunctionArn", "write the ARN; no expression.")
+    code = run.workspace.assembly.function(arn, f"{run.step.path}.FunctionArn")
+    folder = run.workspace.step_folder(run.step)
+    _write_json(folder / "event.json", run.arguments)
+    reply = _call(code, run.arguments, run.workspace.store, folder / "log.txt")
+    if "error" in reply:
+        raise StepFailedError(f"{reply['error']['type']}: {reply['error']['message']}")
+    _write_json(folder / "output.json", reply["result"])
+    return Outcome(properties={"OutputParameters": _declared_outputs(run, reply["result"])})
+
+
+def _call(
+    code: FunctionCode, event: Mapping[str, Any], store: LocalObjectStore, log_file: Path
+) -> dict[str, Any]:
+    limit_s = min(code.limit_s, _STEP_LIMIT_S)
+    request = {"folder": str(code.folder.resolve()), "handler": code.handler, "event": dict(event)}
+    with log_file.open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            # -I: nothing but the function's own folder adds to what it can import.
+            [sys.executable, "-I", function_runtime.__file__],
+            env=_environment(code),
+            cwd=code.folder,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            encoding="utf-8",
+            start_new_session=True,
+        )
+        timer = threading.Timer(limit_s, process.kill)
+        timer.start()
+        try:
+            reply = _converse(process, request, store)
+        finally:
+            timed_out = not timer.is_alive()
+            timer.cancel()
+            kill_group(process)
+    if reply is not None:
+        return reply
+    if timed_out:
+        raise StepFailedError(f"{code.name} took longer than its {limit_s} seconds.")
+    raise StepFailedError(f"{code.name} ended without an answer: see {log_file}.")
+
+
+def _converse(
+    process: subprocess.Popen[str], request: Mapping[str, Any], store: LocalObjectStore
+) -> dict[str, Any] | None:
+    """Send the event and serve listings until the answer comes; None if the process ends first."""
+    assert process.stdin is not None  # noqa: S101 - both are pipes, see _call
+    assert process.stdout is not None  # noqa: S101 - the same
+    question: Mapping[str, Any] = request
+    while True:
+        try:
+            process.stdin.write(json.dumps(question) + "\n")
+            process.stdin.flush()
+        except BrokenPipeError:
+            return None
+        line = process.stdout.readline()
+        if not line:
+            return None
+        message: dict[str, Any] = json.loads(line)
+        if "list" not in message:
+            return message
+        question = {
+            "objects": _listing(store, message["list"]["bucket"], message["list"]["prefix"])
+        }
+
+
+def _listing(store: LocalObjectStore, bucket: str, prefix: str) -> list[dict[str, Any]]:
+    return [
+        {"key": stored.key, "size_bytes": stored.size_bytes, "etag": _etag(store, stored.uri)}
+        for stored in store.list(f"s3://{bucket}/{prefix}")
+    ]
+
+
+def _etag(store: LocalObjectStore, uri: str) -> str:
+    """S3's ETag of an object uploaded in one part: the MD5 of its content."""
+    return hashlib.md5(store.read(uri), usedforsecurity=False).hexdigest()
+
+
+def _environment(code: FunctionCode) -> dict[str, str]:
+    return {
+        **clean_environment(),
+        "AWS_REGION": REGION,
+        "AWS_LAMBDA_FUNCTION_NAME": code.name,
+        **code.environment,
+    }
+
+
+def _declared_outputs(run: StepRun, result: object) -> dict[str, Any]:
+    if not isinstance(result, dict):
+        raise StepFailedError(f"the function returned {result!r}, not an object of outputs.")
+    outputs = {}
+    for output in run.step.fields.get("OutputParameters", []):
+        name, kind = output["OutputName"], output["OutputType"]
+        value: Any = result.get(name)
+        wrong_boolean = isinstance(value, bool) and kind != "Boolean"
+        if wrong_boolean or not isinstance(value, _OUTPUT_TYPES[kind]):
+            raise StepFailedError(
+                f"output parameter {name} is declared as {kind}, and the function returned "
+                f"{value!r}. It returned {', '.join(result) or 'nothing'}."
+            )
+        if isinstance(value, str) and len(value) > _LONGEST_OUTPUT:
+            raise StepFailedError(f"output parameter {name} is over {_LONGEST_OUTPUT} characters.")
+        outputs[name] = value
+    return outputs
+
+
+def _write_json(file: Path, content: object) -> None:
+    file.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,130 @@
+"""What training and processing jobs share: hosts with inputs, run to their end, judged."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from evenshard.simulator.assembly import PROJECT_ROOT
+from evenshard.simulator.containers import container_environment, failure_text
+from evenshard.simulator.errors import StepFailedError
+from evenshard.simulator.events import HostReady
+from evenshard.simulator.hosts import (
+    HostCommand,
+    HostExit,
+    JobTimeoutError,
+    OnLine,
+    run_hosts,
+)
+from evenshard.simulator.inputs import JobInput, Share, counted, share_out
+from evenshard.simulator.result import HostRecord
+from evenshard.simulator.steps.outcome import StepRun
+from training.contract.failure import SECONDARY_FAILURE
+from training.contract.layout import DATA_REPORT_FILE, MESSAGE_LIMIT
+from training.contract.paths import ContainerPaths
+
+DEFAULT_LIMIT_S: Final = 86_400
+"""SageMaker's own MaxRuntimeInSeconds, where a job sets none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job as all its hosts see it."""
+
+    name: str
+    hosts: Sequence[str]
+    inputs: Sequence[JobInput]
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    """The job's own variables and the platform's."""
+    limit_s: int
+    lay: Callable[[ContainerPaths, str, Sequence[Share]], None]
+    """Writes one host's configuration and inputs below its base folder."""
+    failure_file: Callable[[ContainerPaths], Path]
+    """Where a container says why it failed."""
+
+
+def run_job(run: StepRun, job: Job, on_line: OnLine) -> dict[str, ContainerPaths]:
+    """Run a job on all its hosts.
+
+    Returns:
+        Host -> its folders, as its container left them.
+
+    Raises:
+        StepFailedError: data is missing, a host failed, or the time limit passed.
+    """
+    workspace = run.workspace
+    shares = [
+        share_out(job_input, job.hosts, workspace.store, workspace.assignment)
+        for job_input in job.inputs
+    ]
+    folder = workspace.step_folder(run.step).resolve()
+    places = {host: ContainerPaths(folder / "hosts" / host) for host in job.hosts}
+    for host, paths in places.items():
+        paths.base_dir.mkdir(parents=True)
+        job.lay(paths, host, shares)
+        objects, size_bytes = counted(shares, host)
+        run.record.hosts.append(HostRecord(name=host, objects=objects, bytes=size_bytes))
+        workspace.report(
+            HostReady(step=run.step.name, host=host, objects=objects, bytes=size_bytes)
+        )
+    try:
+        exits = run_hosts(_commands(run, job, places), on_line, limit_s=job.limit_s)
+    except JobTimeoutError as error:
+        raise StepFailedError(
+            f"MaxRuntimeExceeded: the job ran longer than its MaxRuntimeInSeconds, {job.limit_s}. "
+            "Raise it, or give the job less to do."
+        ) from error
+    finally:
+        for used in run.record.hosts:
+            used.records = _records(places[used.name], used.name)
+    _judge(exits, job, places)
+    return places
+
+
+def _commands(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]) -> list[HostCommand]:
+    return [
+        HostCommand(
+            host=host,
+            base_dir=paths.base_dir,
+            arguments=job.command,
+            environment=container_environment(
+                paths.base_dir, job.environment, run.workspace.devices_per_host
+            ),
+            working_directory=PROJECT_ROOT,
+        )
+        for host, paths in places.items()
+    ]
+
+
+def _judge(exits: Sequence[HostExit], job: Job, places: Mapping[str, ContainerPaths]) -> None:
+    """Fail with the reason of the host that caused the failure, not of one that felt it."""
+    failed = [host_exit for host_exit in exits if host_exit.return_code != 0]
+    if not failed:
+        return
+    reasons = {
+        host_exit.host: failure_text(
+            places[host_exit.host].base_dir,
+            job.failure_file(places[host_exit.host]),
+            MESSAGE_LIMIT,
+        )
+        for host_exit in failed
+    }
+
+    def is_consequence(host_exit: HostExit) -> bool:
+        return host_exit.stopped or reasons[host_exit.host].startswith(SECONDARY_FAILURE)
+
+    cause = min(failed, key=is_consequence)
+    code = cause.return_code if cause.return_code > 0 else 128 - cause.return_code
+    raise StepFailedError(f"AlgorithmError: {reasons[cause.host]}, exit code: {code}")
+
+
+def _records(paths: ContainerPaths, host: str) -> int | None:
+    """What a host says that it trained on; None if it says nothing that can be read."""
+    file = paths.output_data_dir / host / DATA_REPORT_FILE
+    try:
+        records = json.loads(file.read_text(encoding="utf-8"))["records"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return records if isinstance(records, int) else None

@@ -1,0 +1,36 @@
+"""What the steps of one execution share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from evenshard.simulator.assembly import Assembly
+from evenshard.simulator.assignment import Assignment
+from evenshard.simulator.definition import Step
+from evenshard.simulator.events import Report
+from evenshard.simulator.objects import LocalObjectStore
+from evenshard.simulator.registry import Registry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """The surroundings of a step: where data lies, where to write, whom to tell."""
+
+    assembly: Assembly
+    store: LocalObjectStore
+    registry: Registry
+    folder: Path
+    """The run's folder."""
+    execution_id: str
+    devices_per_host: int
+    assignment: Assignment
+    report: Report
+
+    def step_folder(self, step: Step) -> Path:
+        """Where a step leaves its files; made if missing."""
+        folder = self.folder / "steps" / step.name
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def job_name(self, step: Step) -> str:
+        """The name of a step's job, in the form that Pipelines gives it."""
+        return f"pipelines-{self.execution_id}-{step.name[:20]}-local"
