@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 Branch = tuple[tuple[str, str], ...]
 """The conditions a step lies in, outermost first: ((condition, "IfSteps" or "ElseSteps"), ...)."""
@@ -89,6 +89,9 @@ class Step:
                 yield f"{path}[{index}]", item
 
 
+Named = TypeVar("Named", Parameter, Step)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
     """A definition with every step found, those of branches included."""
@@ -108,13 +111,22 @@ class Definition:
             raw=raw,
             parameters=parameters,
             steps=steps,
-            parameter_by_name={item.name: item for item in reversed(parameters) if item.name},
-            step_by_name={step.name: step for step in reversed(steps) if step.name},
+            parameter_by_name=_first_by_name(parameters),
+            step_by_name=_first_by_name(steps),
         )
 
     def of_kind(self, *kinds: str) -> Iterator[Step]:
         """The steps of these types, in the order of the definition."""
         return (step for step in self.steps if step.kind in kinds)
+
+
+def _first_by_name(items: tuple[Named, ...]) -> dict[str, Named]:
+    """In the order of the definition; of duplicates the first."""
+    found: dict[str, Named] = {}
+    for item in items:
+        if item.name:
+            found.setdefault(item.name, item)
+    return found
 
 
 def _parameters(raw: object) -> Iterator[Parameter]:

@@ -75,7 +75,7 @@ def _default(parameter: Parameter, value: object) -> Iterator[Problem]:
             path=path,
             rule="parameter-default-type",
             wrong=f"{shown(value)} is {type_of(value)}; allowed: a value of type {parameter.kind}",
-            fix=f"Give a {parameter.kind}, or change Type",
+            fix=f"Give a value of type {parameter.kind}, or change Type",
         )
     elif isinstance(value, str) and len(value) > MOST_CHARACTERS:
         yield Problem(

@@ -111,12 +111,13 @@ def _described(step: Step, text: str) -> str | _Miss | None:
     first = parts[0]
     if first not in members:
         return _no_member(first, members, f"the output of {step.kind}")
-    place: _Place | _Miss = _Place(members[first], _given(step, first))
+    place = _Place(members[first], _given(step, first))
     for part in parts[1:]:
-        place = _descend(place, part)
-        if isinstance(place, _Miss):
-            return place
-    return place.shape.type_name
+        found = _descend(place, part)
+        if isinstance(found, _Miss):
+            return found
+        place = found
+    return str(place.shape.type_name)
 
 
 def _parts(text: str) -> Iterator[str | int]:

@@ -3,10 +3,10 @@
 They have no EBS volume to encrypt: CreateTrainingJob and CreateProcessingJob refuse the key.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
+from infra.pipeline.capacity import has_local_nvme
 from infra.pipeline.validation.document import (
     PROCESSING,
     TRAINING,
@@ -23,8 +23,6 @@ CLUSTERS: Final = (
     (TRAINING, ("ResourceConfig",)),
     (PROCESSING, ("ProcessingResources", "ClusterConfig")),
 )
-NVME: Final = re.compile(r"ml\.(g\d\w*|p[4-9][\w-]*|p3dn|trn\d\w*|\w+\dd|\w+\d[a-z]d)\..+")
-"""GPU families since g4dn and p4d, Trainium, and the families whose name ends in d."""
 
 
 def check(definition: Definition) -> Iterator[Problem]:
@@ -33,7 +31,7 @@ def check(definition: Definition) -> Iterator[Problem]:
         for step in definition.of_kind(kind):
             cluster = as_mapping(step.argument(*place))
             types = _instance_types(definition, cluster.get("InstanceType"))
-            local = [name for name in types if NVME.fullmatch(name)]
+            local = [name for name in types if name.count(".") > 1 and has_local_nvme(name)]
             if "VolumeKmsKeyId" in cluster and local:
                 yield Problem(
                     path=".".join([step.arguments_path, *place, "VolumeKmsKeyId"]),
