@@ -31,7 +31,7 @@ def parse(line: Line) -> dict[str, Any]:
         raise _refused(line, "not readable JSON: nested too deeply") from error
     if not isinstance(record, dict):
         raise _refused(line, f"{_kind(record)}, not a JSON object")
-    if b"\\ud" in line.content.lower():
+    if b"\\u" in line.content:
         _check_surrogates(line, record)
     return record
 
