@@ -13,6 +13,7 @@ from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.checks.nag import acknowledge
+from infra.pipeline.deployment import Deployment
 
 _BUCKET_ARN_EXPORT = "ExportsOutputFnGetAttData666C94C7Arn0D7E21B7"
 """CDK's name for the data bucket's ARN between the stacks; part of a finding's name below."""
@@ -46,9 +47,7 @@ class PipelineAccess:
     """What one pipeline starts."""
 
     pipeline_name: str
-    model_package_group_name: str
-    job_role: iam.IRole
-    preflight_function_arn: str
+    deployment: Deployment
     data: DataAccess
 
 
@@ -110,9 +109,11 @@ class PipelineRole(Construct):
             description=f"Pipeline {access.pipeline_name}: starts and watches its steps",
             assumed_by=_sagemaker_acting_for(pipeline_arn, f"{pipeline_arn}/*"),
             inline_policies={
-                "jobs": _jobs_policy(stack, access.job_role),
+                "jobs": _jobs_policy(stack, access.deployment.job_role_arn),
                 "models": _models_policy(stack, access),
-                "preflight": _policy({access.preflight_function_arn: ["lambda:InvokeFunction"]}),
+                "preflight": _policy(
+                    {access.deployment.preflight_function_arn: ["lambda:InvokeFunction"]}
+                ),
                 # The quality gate reads the evaluation file with the pipeline's own role.
                 "outputs": _policy(
                     {
@@ -123,7 +124,7 @@ class PipelineRole(Construct):
             },
         )
         sagemaker = f"IAM5[Resource::{_ACCOUNT_ARN.format('sagemaker')}:"
-        group = access.model_package_group_name
+        group = access.deployment.model_package_group_name
         acknowledge(
             self.role,
             {
@@ -169,7 +170,7 @@ def _logs_and_metrics_policy(stack: Stack) -> iam.PolicyDocument:
     )
 
 
-def _jobs_policy(stack: Stack, job_role: iam.IRole) -> iam.PolicyDocument:
+def _jobs_policy(stack: Stack, job_role_arn: str) -> iam.PolicyDocument:
     # Pipelines name their jobs pipelines-<execution>-<step>-<suffix>.
     policy = _policy(
         {
@@ -190,7 +191,7 @@ def _jobs_policy(stack: Stack, job_role: iam.IRole) -> iam.PolicyDocument:
     policy.add_statements(
         iam.PolicyStatement(
             actions=["iam:PassRole"],
-            resources=[job_role.role_arn],
+            resources=[job_role_arn],
             conditions={"StringEquals": {"iam:PassedToService": "sagemaker.amazonaws.com"}},
         )
     )
@@ -198,7 +199,7 @@ def _jobs_policy(stack: Stack, job_role: iam.IRole) -> iam.PolicyDocument:
 
 
 def _models_policy(stack: Stack, access: PipelineAccess) -> iam.PolicyDocument:
-    group = access.model_package_group_name
+    group = access.deployment.model_package_group_name
     return _policy(
         {
             _sagemaker_arn(stack, f"model-package-group/{group}"): [

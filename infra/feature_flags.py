@@ -1,12 +1,105 @@
-"""CDK feature flags that change what is deployed; set by app.py, so that the CLI adds nothing."""
+"""CDK feature flags, set by app.py, so that the CDK command line adds nothing of its own."""
 
-FEATURE_FLAGS = {
+_CHOSEN = {
+    # It would write literal `arn:aws:` into templates, which are wrong in other partitions.
+    "@aws-cdk/core:enablePartitionLiterals": False,
+    # The training stack imports the bucket, so the bucket cannot be deleted under it.
+    "@aws-cdk/core:defaultCrossStackReferences": "strong",
+    # Nothing about this app is reported to anyone.
+    "@aws-cdk/core:enableAdditionalMetadataCollection": False,
+    # A template that CloudFormation would refuse is refused here.
+    "@aws-cdk/core:validateAgainstDefaultRules": True,
+    "@aws-cdk/core:target-partitions": ["aws", "aws-cn"],
     # Access logs are allowed by a bucket policy; new buckets have no access lists any more.
     "@aws-cdk/aws-s3:serverAccessLogsUseBucketPolicy": True,
     "@aws-cdk/aws-s3:createDefaultLoggingPolicy": True,
-    # A public access block that sets one switch leaves the other three on.
     "@aws-cdk/aws-s3:publicAccessBlockedByDefault": True,
-    # Statements with equal effect and resources are merged: shorter policies, no new rights.
+    # Statements of equal effect are merged: shorter policies, no new rights.
     "@aws-cdk/aws-iam:minimizePolicies": True,
 }
-# Never @aws-cdk/core:enablePartitionLiterals: it writes literal `arn:aws:` into templates.
+
+_RECOMMENDED = (
+    "@aws-cdk-containers/ecs-service-extensions:enableDefaultLogDriver",
+    "@aws-cdk/aws-apigateway:authorizerChangeDeploymentLogicalId",
+    "@aws-cdk/aws-apigateway:disableCloudWatchRole",
+    "@aws-cdk/aws-apigateway:logGroupDestinationArnWithoutWildcard",
+    "@aws-cdk/aws-apigateway:requestValidatorUniqueId",
+    "@aws-cdk/aws-appsync:appSyncGraphQLAPIScopeLambdaPermission",
+    "@aws-cdk/aws-appsync:useArnForSourceApiAssociationIdentifier",
+    "@aws-cdk/aws-autoscaling:generateLaunchTemplateInsteadOfLaunchConfig",
+    "@aws-cdk/aws-batch:defaultToAL2023",
+    "@aws-cdk/aws-cloudfront:defaultFunctionRuntimeV2_0",
+    "@aws-cdk/aws-cloudfront:defaultViewerProtocolPolicyRedirectToHttps",
+    "@aws-cdk/aws-cloudwatch-actions:changeLambdaPermissionLogicalIdForLambdaAction",
+    "@aws-cdk/aws-codedeploy:removeAlarmsFromDeploymentGroup",
+    "@aws-cdk/aws-codepipeline-actions:useNewDefaultBranchForCodeCommitSource",
+    "@aws-cdk/aws-codepipeline:crossAccountKeyAliasStackSafeResourceName",
+    "@aws-cdk/aws-codepipeline:crossAccountKeysDefaultValueToFalse",
+    "@aws-cdk/aws-codepipeline:defaultPipelineTypeToV2",
+    "@aws-cdk/aws-dynamodb:resourcePolicyPerReplica",
+    "@aws-cdk/aws-dynamodb:retainTableReplica",
+    "@aws-cdk/aws-ec2:bastionHostUseAmazonLinux2023ByDefault",
+    "@aws-cdk/aws-ec2:ebsDefaultGp3Volume",
+    "@aws-cdk/aws-ec2:ec2SumTImeoutEnabled",
+    "@aws-cdk/aws-ec2:launchTemplateDefaultUserData",
+    "@aws-cdk/aws-ec2:requirePrivateSubnetsForEgressOnlyInternetGateway",
+    "@aws-cdk/aws-ec2:restrictDefaultSecurityGroup",
+    "@aws-cdk/aws-ec2:uniqueImdsv2TemplateName",
+    "@aws-cdk/aws-ecs-patterns:secGroupsDisablesImplicitOpenListener",
+    "@aws-cdk/aws-ecs-patterns:uniqueTargetGroupId",
+    "@aws-cdk/aws-ecs:arnFormatIncludesClusterName",
+    "@aws-cdk/aws-ecs:disableExplicitDeploymentControllerForCircuitBreaker",
+    "@aws-cdk/aws-ecs:reduceEc2FargateCloudWatchPermissions",
+    "@aws-cdk/aws-ecs:removeDefaultDeploymentAlarm",
+    "@aws-cdk/aws-ecs:removeEmptyLoadBalancers",
+    "@aws-cdk/aws-efs:denyAnonymousAccess",
+    "@aws-cdk/aws-efs:mountTargetOrderInsensitiveLogicalId",
+    "@aws-cdk/aws-eks:defaultToAL2023",
+    "@aws-cdk/aws-eks:nodegroupNameAttribute",
+    "@aws-cdk/aws-eks:useNativeOidcProvider",
+    "@aws-cdk/aws-elasticloadbalancingV2:albDualstackWithoutPublicIpv4SecurityGroupRulesDefault",
+    "@aws-cdk/aws-elasticloadbalancingv2:networkLoadBalancerWithSecurityGroupByDefault",
+    "@aws-cdk/aws-elasticloadbalancingv2:usePostQuantumTlsPolicy",
+    "@aws-cdk/aws-events:eventsTargetQueueSameAccount",
+    "@aws-cdk/aws-events:requireEventBusPolicySid",
+    "@aws-cdk/aws-iam:importedRoleStackSafeDefaultPolicyName",
+    "@aws-cdk/aws-iam:oidcRejectUnauthorizedConnections",
+    "@aws-cdk/aws-kms:aliasNameRef",
+    "@aws-cdk/aws-kms:applyImportedAliasPermissionsToPrincipal",
+    "@aws-cdk/aws-kms:reduceCrossAccountRegionPolicyScope",
+    "@aws-cdk/aws-lambda-nodejs:sdkV3ExcludeSmithyPackages",
+    "@aws-cdk/aws-lambda-nodejs:useLatestRuntimeVersion",
+    "@aws-cdk/aws-lambda:recognizeLayerVersion",
+    "@aws-cdk/aws-lambda:useCdkManagedLogGroup",
+    "@aws-cdk/aws-opensearchservice:enableOpensearchMultiAzWithStandby",
+    "@aws-cdk/aws-rds:auroraClusterChangeScopeOfInstanceParameterGroupWithEachParameters",
+    "@aws-cdk/aws-rds:databaseProxyUniqueResourceName",
+    "@aws-cdk/aws-rds:preventRenderingDeprecatedCredentials",
+    "@aws-cdk/aws-rds:setCorrectValueForDatabaseInstanceReadReplicaInstanceResourceId",
+    "@aws-cdk/aws-redshift:columnId",
+    "@aws-cdk/aws-route53-patterns:useDistribution",
+    "@aws-cdk/aws-route53-patters:useCertificate",
+    "@aws-cdk/aws-route53-targets:userPoolDomainNameMethodWithoutCustomResource",
+    "@aws-cdk/aws-s3:setUniqueReplicationRoleName",
+    "@aws-cdk/aws-secretsmanager:useAttachedSecretResourcePolicyForSecretTargetAttachments",
+    "@aws-cdk/aws-signer:signingProfileNamePassedToCfn",
+    "@aws-cdk/aws-sns-subscriptions:restrictSqsDescryption",
+    "@aws-cdk/aws-stepfunctions-tasks:enableEmrServicePolicyV2",
+    "@aws-cdk/aws-stepfunctions-tasks:fixRunEcsTaskPolicy",
+    "@aws-cdk/aws-stepfunctions:useDistributedMapResultWriterV2",
+    "@aws-cdk/core:annotationsInValidationReport",
+    "@aws-cdk/core:aspectPrioritiesMutating",
+    "@aws-cdk/core:cfnIncludeRejectComplexResourceUpdateCreatePolicyIntrinsics",
+    "@aws-cdk/core:checkSecretUsage",
+    "@aws-cdk/core:explicitStackTags",
+    "@aws-cdk/core:includePrefixInUniqueNameGeneration",
+    "@aws-cdk/core:validateSnapshotRemovalPolicy",
+    "@aws-cdk/s3-notifications:addS3TrustKeyPolicyForSnsSubscriptions",
+)
+"""What aws-cdk-lib recommends for a new app and leaves off by default (`cdk flags`), all true.
+
+Most do nothing here. They are set because the command line warns about each one that is not, and
+because a resource added later should start with the recommended behaviour.
+"""
+
+FEATURE_FLAGS = {**dict.fromkeys(_RECOMMENDED, True), **_CHOSEN}

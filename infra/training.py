@@ -8,6 +8,7 @@ from infra.access import DataAccess, JobRole, PipelineAccess, PipelineRole
 from infra.images import TrainingImage
 from infra.pipeline.definition import pipeline_definition
 from infra.pipeline.deployment import Deployment
+from infra.pipeline.validation import check
 from infra.preflight import PreflightFunction
 from infra.settings import Settings
 from infra.storage import StorageStack
@@ -61,38 +62,22 @@ class TrainingPipeline(Construct):
             key=storage.key,
             image_repository_arn=image.repository_arn,
         )
-        job_role = JobRole(self, "JobRole", access=data).role
-        models = sagemaker.CfnModelPackageGroup(
-            self,
-            "Models",
+        deployment = Deployment(
+            framework=framework,
+            bucket_name=storage.data_bucket.bucket_name,
+            key_arn=storage.key.key_arn,
+            image_uri=image.uri,
+            job_role_arn=JobRole(self, "JobRole", access=data).role.role_arn,
+            preflight_function_arn=preflight_function_arn,
             model_package_group_name=name,
-            model_package_group_description=f"Models of pipeline {name}",
         )
-        # A group with versions cannot be deleted, nor made again under its name. FACTS 8.
-        models.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         pipeline_role = PipelineRole(
             self,
             "PipelineRole",
-            access=PipelineAccess(
-                pipeline_name=name,
-                model_package_group_name=name,
-                job_role=job_role,
-                preflight_function_arn=preflight_function_arn,
-                data=data,
-            ),
+            access=PipelineAccess(pipeline_name=name, deployment=deployment, data=data),
         ).role
-        definition = pipeline_definition(
-            settings,
-            Deployment(
-                framework=framework,
-                bucket_name=storage.data_bucket.bucket_name,
-                key_arn=storage.key.key_arn,
-                image_uri=image.uri,
-                job_role_arn=job_role.role_arn,
-                preflight_function_arn=preflight_function_arn,
-                model_package_group_name=name,
-            ),
-        )
+        definition = pipeline_definition(settings, deployment)
+        check(definition)
         pipeline = sagemaker.CfnPipeline(
             self,
             "Pipeline",
@@ -104,8 +89,19 @@ class TrainingPipeline(Construct):
             },
             role_arn=pipeline_role.role_arn,
         )
-        pipeline.add_resource_dependency(models)
+        pipeline.add_resource_dependency(self._model_package_group(name))
         self._outputs(name)
+
+    def _model_package_group(self, name: str) -> sagemaker.CfnModelPackageGroup:
+        group = sagemaker.CfnModelPackageGroup(
+            self,
+            "Models",
+            model_package_group_name=name,
+            model_package_group_description=f"Models of pipeline {name}",
+        )
+        # A group with versions cannot be deleted, nor made again under its name. FACTS 8.
+        group.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
+        return group
 
     def _outputs(self, pipeline_name: str) -> None:
         CfnOutput(self, "PipelineName", value=pipeline_name)

@@ -23,15 +23,6 @@ class StoredObject:
     etag: str = ""
     """As the store reports it; empty where it knows none."""
 
-    @property
-    def carries_data(self) -> bool:
-        """Whether a trainer finds records in it.
-
-        SageMaker counts and downloads `folder/` markers, `_SUCCESS` and hidden files like any
-        other object; the trainers skip them. Source: FACTS 2.
-        """
-        return self.size_bytes > 0 and not self.key.rsplit("/", 1)[-1].startswith(".")
-
 
 @dataclass(frozen=True, slots=True)
 class Balance:
@@ -52,9 +43,9 @@ class Balance:
         starving = [
             host
             for host, keys in partition.items()
-            if not any(by_key[key].carries_data for key in keys)
+            if not any(carries_data(by_key[key], self.location) for key in keys)
         ]
-        empty = [stored for stored in self.objects if not stored.carries_data]
+        empty = [stored for stored in self.objects if not carries_data(stored, self.location)]
         object.__setattr__(self, "starving_hosts", tuple(starving))
         object.__setattr__(self, "without_data", tuple(empty))
 
@@ -80,6 +71,16 @@ class Balance:
             name = self.location.name_of(stored.key)
             digest.update(f"{name}\0{stored.size_bytes}\0{stored.etag}\n".encode())
         return digest.hexdigest()
+
+
+def carries_data(stored: StoredObject, location: Location) -> bool:
+    """Whether a trainer looks for records in an object below `location`.
+
+    SageMaker counts and downloads `folder/` markers, `_SUCCESS` and hidden files like any other
+    object; the trainers skip what is empty or hidden. Source: FACTS 2.
+    """
+    names = location.name_of(stored.key).split("/")
+    return stored.size_bytes > 0 and not any(name.startswith(".") for name in names)
 
 
 def balance(location: Location, objects: Sequence[StoredObject], host_count: int) -> Balance:

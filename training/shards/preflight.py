@@ -12,6 +12,7 @@ from training.shards.balance import (
     Balance,
     StoredObject,
     balance,
+    carries_data,
     empty_object_warning,
     shown,
     starvation,
@@ -106,7 +107,7 @@ def preflight(event: Mapping[str, Any], list_objects: ListObjects) -> dict[str, 
         ("TestDataUri", request.test),
     ):
         stored = list_objects(location.bucket, location.prefix)
-        if not any(one.carries_data for one in stored):
+        if not any(carries_data(one, location) for one in stored):
             problems.append(
                 f"No data under {location}. Write some (evenshard data) or set {parameter}."
             )
