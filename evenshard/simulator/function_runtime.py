@@ -11,6 +11,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Mapping
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 from typing import IO, Any
 
 
@@ -21,9 +22,12 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(message)s")
     request = json.loads(sys.stdin.readline())
     sys.path.insert(0, request["folder"])
+    # An editable install adds a finder that would serve modules which the asset lacks.
+    sys.meta_path[:] = [BuiltinImporter, FrozenImporter, PathFinder]
     try:
         answer = {"result": _call(request, answers)}
         text = json.dumps(answer)
+        sys.stdout.flush()
     except Exception as error:
         logging.getLogger("runtime").exception("The function raised")
         text = json.dumps({"error": {"type": type(error).__name__, "message": str(error)}})

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +44,7 @@ class Registry:
         """
         folder = self.root / group
         folder.mkdir(parents=True, exist_ok=True)
-        draft = folder / f".draft-{os.getpid()}"
+        draft = folder / f".draft-{secrets.token_hex(8)}"
         version = max(self.versions(group), default=0) + 1
         try:
             while True:

@@ -1,0 +1,77 @@
+"""One step on a stage of its own: a small store, and a script in the place of the container."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from evenshard.simulator.assembly import Assembly
+from evenshard.simulator.assignment import parse_assignment
+from evenshard.simulator.definition import Step
+from evenshard.simulator.events import Event
+from evenshard.simulator.objects import LocalObjectStore
+from evenshard.simulator.registry import Registry
+from evenshard.simulator.result import StepRecord
+from evenshard.simulator.steps import processing, training
+from evenshard.simulator.steps.outcome import StepRun
+from evenshard.simulator.workspace import Workspace
+from tests.unit.simulator.assemblies import Json, definition_of, write_assembly
+
+
+@dataclass(kw_only=True)
+class Stage:
+    """Where a step runs, and what it reported."""
+
+    workspace: Workspace
+    events: list[Event] = field(default_factory=list)
+
+    @property
+    def store(self) -> LocalObjectStore:
+        return self.workspace.store
+
+    def base_dir(self, host: str, step: str = "Train") -> Path:
+        return self.workspace.folder / "steps" / step / "hosts" / host
+
+    def run_of(self, raw: Json) -> StepRun:
+        step = Step(name=raw["Name"], type=raw["Type"], path=f"Steps.{raw['Name']}", fields=raw)
+        return StepRun(
+            step=step,
+            arguments=raw.get("Arguments", {}),
+            workspace=self.workspace,
+            record=StepRecord(name=step.name, type=step.type),
+        )
+
+
+def make_stage(folder: Path) -> Stage:
+    """A stage with four shards of different sizes under s3://data/train/."""
+    events: list[Event] = []
+    assembly = write_assembly(folder / "assembly", definition_of())
+    workspace = Workspace(
+        assembly=Assembly(assembly),
+        store=LocalObjectStore(folder / "objects", {}),
+        registry=Registry(folder / "registry"),
+        folder=folder / "run",
+        execution_id="abc123abc123",
+        devices_per_host=2,
+        assignment=parse_assignment("round-robin"),
+        report=events.append,
+    )
+    for number in range(3):
+        workspace.store.write(f"s3://data/train/part-{number}", b"x" * (number + 1))
+    workspace.store.write("s3://data/validation/all", b"v" * 7)
+    workspace.store.write("s3://data/test/all", b"t" * 5)
+    return Stage(workspace=workspace, events=events)
+
+
+def play(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Callable[[str], None]:
+    """Return what replaces the command of every container by a script."""
+
+    def cast(script: str) -> None:
+        file = folder / "script.py"
+        file.write_text(script, encoding="utf-8")
+        for module in (training, processing):
+            monkeypatch.setattr(module, "container_command", lambda *_: [sys.executable, str(file)])
+
+    return cast
