@@ -22,7 +22,7 @@ from training.records import EpochPlan, LoaderSettings, RecordError, RecordLoade
 
 # Files are written for each example: slow for hypothesis, and no sign of a fault.
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-FEW = settings(COMMON, max_examples=80, derandomize=True, database=None)
+FEW = settings(COMMON, max_examples=50, derandomize=True, database=None)
 MANY = settings(COMMON, max_examples=1200)
 
 few_and_many = pytest.mark.parametrize(
