@@ -144,6 +144,16 @@ def parse(hyperparameters_type: type[_Parsed], values: Mapping[str, str]) -> _Pa
     )
 
 
+def parse_training(values: Mapping[str, str]) -> TrainingHyperparameters:
+    """Parse the trainers' hyperparameters; the launcher's own is left out.
+
+    Raises:
+        HyperparameterError: as `parse` does.
+    """
+    own = {name: value for name, value in values.items() if name != PROGRAM}
+    return parse(TrainingHyperparameters, own)
+
+
 def _unknown(name: str, names: list[str]) -> str:
     close = difflib.get_close_matches(name, names, n=1)
     advice = f"Did you mean {close[0]}?" if close else "Remove it or rename it."

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from training.contract.errors import ContractError
-from training.contract.hyperparameters import PROGRAM, TrainingHyperparameters, parse
+from training.contract.hyperparameters import PROGRAM, parse_training
 from training.contract.layout import PYTORCH
 
 CODE_ROOT: Final = Path(__file__).resolve().parents[2]
@@ -32,7 +32,7 @@ def rank_command(
         )
     if PROGRAM in hyperparameters:
         return [str(_script(hyperparameters[PROGRAM], code_root))]
-    parse(TrainingHyperparameters, hyperparameters)
+    parse_training(hyperparameters)
     return ["--module", _TRAINERS[framework]]
 
 

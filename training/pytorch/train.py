@@ -29,7 +29,7 @@ from training.contract.errors import ContractError
 from training.contract.failure import lost_peer
 from training.contract.hyperparameters import (
     TrainingHyperparameters,
-    parse,
+    parse_training,
     read_hyperparameters,
 )
 from training.contract.layout import (
@@ -69,7 +69,7 @@ def main() -> None:
     """Train, and leave the model with the chief."""
     paths = ContainerPaths.from_environment()
     cluster = Cluster.from_file(paths.resource_config_file)
-    settings = parse(TrainingHyperparameters, read_hyperparameters(paths.hyperparameters_file))
+    settings = parse_training(read_hyperparameters(paths.hyperparameters_file))
     with join_ranks() as ranks:
         _set_up_log(ranks)
         task = TextTask(settings)

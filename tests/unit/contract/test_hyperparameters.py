@@ -1,0 +1,131 @@
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from training.contract.errors import ContractError
+from training.contract.hyperparameters import (
+    HyperparameterError,
+    TrainingHyperparameters,
+    decode,
+    parse,
+    parse_training,
+    read_hyperparameters,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Everything:
+    flag: bool = False
+    text: str = ""
+    count: int = 0
+    ratio: float = 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("adam", "adam"),
+        ('"adam"', "adam"),
+        ("5", "5"),
+        ('"5"', "5"),
+        ("true", "true"),
+        ('"True"', "True"),
+        ('{"a": 1}', '{"a": 1}'),
+        ("", ""),
+        ('"unfinished', '"unfinished'),
+    ],
+)
+def test_decode(value: str, text: str) -> None:
+    assert decode(value) == text
+
+
+@pytest.mark.parametrize("encode", [str, json.dumps, lambda value: json.dumps(str(value))])
+def test_plain_and_encoded_values_mean_the_same(
+    tmp_path: Path, encode: Callable[[object], str]
+) -> None:
+    file = tmp_path / "hyperparameters.json"
+    given = {"flag": True, "text": "adam", "count": 5, "ratio": 0.005}
+    file.write_text(json.dumps({name: encode(value) for name, value in given.items()}))
+    assert parse(Everything, read_hyperparameters(file)) == Everything(
+        flag=True, text="adam", count=5, ratio=0.005
+    )
+
+
+@pytest.mark.parametrize("text", ["true", "True", "TRUE"])
+def test_true(text: str) -> None:
+    assert parse(Everything, {"flag": text}).flag is True
+
+
+@pytest.mark.parametrize("text", ["1e-3", "0.001", ".001", "+1.e-3"])
+def test_numbers(text: str) -> None:
+    assert parse_training({"learning_rate": text}).learning_rate == 0.001
+
+
+def test_defaults() -> None:
+    assert parse_training({}) == TrainingHyperparameters()
+
+
+def test_every_field_is_parsed_to_its_type() -> None:
+    parsed = parse_training({"epochs": "7", "seed": "1", "dtype": "float64", "ngrams": "1"})
+    assert (parsed.epochs, parsed.seed, parsed.dtype, parsed.ngrams) == (7, 1, "float64", 1)
+
+
+def test_the_program_is_the_launchers() -> None:
+    assert parse_training({"program": "x.py", "epochs": "2"}).epochs == 2
+
+
+def test_unknown_name_suggests_the_close_one() -> None:
+    with pytest.raises(HyperparameterError) as caught:
+        parse_training({"epoch": "3"})
+    assert str(caught.value).startswith("There is no hyperparameter 'epoch'. Allowed: epochs, ")
+    assert str(caught.value).endswith("Did you mean epochs?")
+
+
+def test_unknown_name_far_from_all_others() -> None:
+    with pytest.raises(HyperparameterError, match="Remove it or rename it"):
+        parse_training({"warp_drive": "3"})
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "allowed"),
+    [
+        ("epochs", "three", "an integer >= 1"),
+        ("epochs", "3.0", "an integer >= 1"),
+        ("epochs", "0", "an integer >= 1"),
+        ("epochs", "1_000", "an integer >= 1"),
+        ("epochs", "", "an integer >= 1"),
+        ("batch_size", "-4", "an integer >= 1"),
+        ("learning_rate", "0", "a number > 0"),
+        ("learning_rate", "nan", "a number > 0"),
+        ("learning_rate", "inf", "a number > 0"),
+        ("learning_rate", "1e999", "a number > 0"),
+        ("learning_rate", "0,01", "a number > 0"),
+        ("seed", "-1", "an integer >= 0 and <= "),
+        ("seed", str(2**63), "an integer >= 0 and <= "),
+        ("dtype", "float16", "float32 or float64"),
+        ("ngrams", "9", "an integer >= 1 and <= 5"),
+    ],
+)
+def test_ill_typed_values_say_what_is_allowed(name: str, text: str, allowed: str) -> None:
+    with pytest.raises(HyperparameterError) as caught:
+        parse_training({name: text})
+    assert f"Hyperparameter {name} is {text!r}. Allowed: {allowed}" in str(caught.value)
+
+
+def test_ill_typed_boolean() -> None:
+    with pytest.raises(HyperparameterError, match="Allowed: true or false"):
+        parse(Everything, {"flag": "yes"})
+
+
+def test_missing_file_means_no_hyperparameters(tmp_path: Path) -> None:
+    assert read_hyperparameters(tmp_path / "hyperparameters.json") == {}
+
+
+def test_values_that_are_not_strings_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "hyperparameters.json"
+    file.write_text('{"epochs": 3}')
+    with pytest.raises(ContractError, match=r'epochs is 3\. SageMaker passes strings: write "3"'):
+        read_hyperparameters(file)

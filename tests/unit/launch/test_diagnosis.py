@@ -1,0 +1,79 @@
+import json
+from pathlib import Path
+
+from training.launcher.diagnosis import FAILURES_FILE, LOGS_FOLDER, Evidence, collect, explain
+
+LOST = "RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:2203."
+BAD_LINE = "RecordError: part-00003.jsonl, line 17: not JSON"
+
+
+def why(evidence: Evidence, exit_code: int = 1) -> str:
+    return explain(evidence, host="algo-2", first_rank=4, exit_code=exit_code)
+
+
+def test_an_exception_is_the_cause_whatever_came_first() -> None:
+    evidence = Evidence(exceptions={0: LOST, 1: BAD_LINE, 2: LOST}, exit_codes={0: 1})
+    assert why(evidence) == f"algo-2, rank 5: {BAD_LINE}"
+
+
+def test_a_killed_rank_is_the_cause_of_lost_peers() -> None:
+    evidence = Evidence(exceptions={0: LOST}, exit_codes={0: 1, 1: -9})
+    assert why(evidence).startswith("algo-2, rank 5 was killed by SIGKILL. Nothing but a lack of")
+
+
+def test_a_crash_is_named() -> None:
+    assert why(Evidence(exceptions={}, exit_codes={1: -11})) == (
+        "algo-2, rank 5 was killed by SIGSEGV."
+    )
+
+
+def test_ranks_that_torchrun_ended_are_no_cause() -> None:
+    evidence = Evidence(exceptions={}, exit_codes={0: -15, 1: 3})
+    assert why(evidence).startswith("algo-2, rank 5 exited with 3 and left no exception")
+
+
+def test_a_rank_without_an_exception_beats_lost_peers() -> None:
+    evidence = Evidence(exceptions={0: LOST}, exit_codes={0: 1, 1: 2})
+    assert "rank 5 exited with 2" in why(evidence)
+
+
+def test_only_lost_peers_is_secondary() -> None:
+    text = why(Evidence(exceptions={0: LOST, 1: LOST}, exit_codes={0: 1, 1: 1}))
+    assert text.startswith("Secondary failure on algo-2: ")
+    assert LOST in text
+
+
+def test_torchrun_that_lost_the_chief_is_secondary() -> None:
+    lost = "DistNetworkError: failed to recv, got 0 bytes"
+    text = why(Evidence(exceptions={}, exit_codes={}, agent_error=lost))
+    assert text.startswith("Secondary failure on algo-2: ")
+
+
+def test_torchrun_that_failed_itself() -> None:
+    evidence = Evidence(exceptions={}, exit_codes={}, agent_error="ValueError: nonsense")
+    assert why(evidence) == "algo-2: ValueError: nonsense"
+    assert why(Evidence(exceptions={}, exit_codes={}), 7) == (
+        "algo-2: torchrun exited with 7: see its log."
+    )
+
+
+def test_collects_what_ranks_and_torchrun_left(tmp_path: Path) -> None:
+    for rank, content in {
+        "0": json.dumps({"message": {"message": LOST, "extraInfo": {}}}),
+        "1": json.dumps({"message": BAD_LINE}),
+        "2": '{"message": {"mess',
+        "3": "[]",
+        "x": json.dumps({"message": "no rank's"}),
+    }.items():
+        folder = tmp_path / LOGS_FOLDER / "none_abc" / "attempt_0" / rank
+        folder.mkdir(parents=True)
+        (folder / "error.json").write_text(content)
+    report = {"exit_codes": {"2": -9}, "error": None}
+    (tmp_path / FAILURES_FILE).write_text(json.dumps(report))
+    assert collect(tmp_path) == Evidence(
+        exceptions={0: LOST, 1: BAD_LINE}, exit_codes={2: -9}, agent_error=None
+    )
+
+
+def test_nothing_left_is_no_evidence(tmp_path: Path) -> None:
+    assert collect(tmp_path) == Evidence(exceptions={}, exit_codes={}, agent_error=None)

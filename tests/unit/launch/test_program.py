@@ -1,0 +1,49 @@
+from pathlib import Path
+
+import pytest
+
+from training.contract.errors import ContractError
+from training.contract.hyperparameters import HyperparameterError
+from training.launcher.program import rank_command
+
+
+def test_the_trainer_is_started_as_a_module() -> None:
+    # As a file, its own folder would be first on the path: `training/tensorflow` would hide
+    # the real tensorflow.
+    assert rank_command("pytorch", {"epochs": "2"}) == ["--module", "training.pytorch.train"]
+
+
+def test_the_trainers_hyperparameters_are_checked_before_any_rank_starts() -> None:
+    with pytest.raises(HyperparameterError, match="Did you mean epochs"):
+        rank_command("pytorch", {"epoch": "2"})
+
+
+def test_a_programs_own_are_not(tmp_path: Path) -> None:
+    (tmp_path / "examples").mkdir()
+    script = tmp_path / "examples" / "train.py"
+    script.touch()
+    hyperparameters = {"program": "examples/train.py", "warp": "9"}
+    assert rank_command("pytorch", hyperparameters, code_root=tmp_path) == [str(script)]
+
+
+@pytest.mark.parametrize("program", ["missing.py", "../outside.py", "/etc/hostname", "", "."])
+def test_a_program_outside_or_missing_is_refused(tmp_path: Path, program: str) -> None:
+    (tmp_path / "outside.py").touch()
+    root = tmp_path / "root"
+    root.mkdir()
+    with pytest.raises(ContractError, match="Allowed: the path of a Python file below"):
+        rank_command("pytorch", {"program": program}, code_root=root)
+
+
+def test_a_link_that_leads_outside_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "outside.py").touch()
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "inside.py").symlink_to(tmp_path / "outside.py")
+    with pytest.raises(ContractError, match=r"'inside\.py'"):
+        rank_command("pytorch", {"program": "inside.py"}, code_root=root)
+
+
+def test_unknown_framework() -> None:
+    with pytest.raises(ContractError, match=r"'jax'\. Allowed: pytorch"):
+        rank_command("jax", {})
