@@ -82,9 +82,9 @@ class Execution:
     def _run_step(self, step: Step) -> StepRecord:
         record = StepRecord(name=step.name, type=step.type)
         self._result.steps.append(record)
-        self._workspace.report(StepStarted(name=step.name, type=step.type))
         started = time.monotonic()
         try:
+            self._workspace.report(StepStarted(name=step.name, type=step.type))
             outcome = self._outcome(step, record)
             self._scope.steps[step.name] = outcome.properties
             record.status = Status.SUCCEEDED

@@ -107,6 +107,13 @@ class Result:
     model_file: Path | None = None
     """Where model_data lies on this machine. Not part of result.json."""
 
+    def stop(self) -> None:
+        """Mark the execution, and the step that was running, as stopped."""
+        self.status = Status.STOPPED
+        for step in self.steps:
+            if step.status is Status.EXECUTING:
+                step.status = Status.STOPPED
+
     def document(self) -> dict[str, Any]:
         """The content of result.json."""
         package = self.model_package

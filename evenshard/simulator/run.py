@@ -77,7 +77,7 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
             result.status = Status.FAILED
             result.failure_reason = f"ValidationException: {error}"
         except KeyboardInterrupt:
-            result.status = Status.STOPPED
+            result.stop()
         except (UsageError, RefusedError):
             shutil.rmtree(folder)
             raise
