@@ -104,10 +104,12 @@ class TrainingPipeline(Construct):
         return group
 
     def _outputs(self, pipeline_name: str) -> None:
-        CfnOutput(self, "PipelineName", value=pipeline_name)
+        # In the stack's own scope: readable names, without a hash.
+        stack, framework = Stack.of(self), self.node.id
+        CfnOutput(stack, f"{framework}PipelineName", value=pipeline_name)
         CfnOutput(
-            self,
-            "StartCommand",
+            stack,
+            f"{framework}StartCommand",
             value=f"aws sagemaker start-pipeline-execution --pipeline-name {pipeline_name}",
             description="Or in the console: SageMaker Studio, Pipelines, Execute; no input needed",
         )

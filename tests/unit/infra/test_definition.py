@@ -1,0 +1,171 @@
+"""The pipeline definition, built without CDK."""
+
+import json
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from infra.pipeline.definition import pipeline_definition
+from infra.pipeline.deployment import Deployment
+from infra.pipeline.validation import check
+from infra.settings import Settings, load_settings
+from training.contract.hyperparameters import TrainingHyperparameters, parse
+from training.contract.layout import PYTORCH
+from training.contract.metrics import metric_definitions
+from training.shards.balance import StoredObject
+from training.shards.preflight import preflight
+
+DEPLOYMENT = Deployment(
+    framework=PYTORCH,
+    bucket_name="a-bucket",
+    key_arn="arn:aws:kms:eu-west-1:123456789012:key/0",
+    image_uri="123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1",
+    job_role_arn="arn:aws:iam::123456789012:role/jobs",
+    preflight_function_arn="arn:aws:lambda:eu-west-1:123456789012:function:preflight",
+    model_package_group_name="models",
+)
+
+
+@pytest.fixture(scope="module")
+def settings() -> Settings:
+    return load_settings("dev")
+
+
+@pytest.fixture(scope="module")
+def definition(settings: Settings) -> dict[str, Any]:
+    return pipeline_definition(settings, DEPLOYMENT)
+
+
+@pytest.fixture(scope="module")
+def steps(definition: dict[str, Any]) -> dict[str, Any]:
+    gate = definition["Steps"][-1]["Arguments"]
+    listed = [*definition["Steps"], *gate["IfSteps"], *gate["ElseSteps"]]
+    return {step["Name"]: step for step in listed}
+
+
+def defaults(definition: dict[str, Any]) -> dict[str, Any]:
+    return {one["Name"]: one["DefaultValue"] for one in definition["Parameters"]}
+
+
+def test_parameters_are_public(definition: dict[str, Any]) -> None:
+    assert [(one["Name"], one["Type"]) for one in definition["Parameters"]] == [
+        ("TrainDataUri", "String"),
+        ("ValidationDataUri", "String"),
+        ("TestDataUri", "String"),
+        ("InstanceType", "String"),
+        ("InstanceCount", "Integer"),
+        ("EvaluationInstanceType", "String"),
+        ("Epochs", "Integer"),
+        ("BatchSize", "Integer"),
+        ("LearningRate", "Float"),
+        ("Seed", "Integer"),
+        ("AllowEmptyHosts", "String"),
+        ("QualityThreshold", "Float"),
+        ("ModelApprovalStatus", "String"),
+    ]
+
+
+def test_an_execution_needs_no_input(definition: dict[str, Any]) -> None:
+    assert defaults(definition) == {
+        "TrainDataUri": "s3://a-bucket/data/train/",
+        "ValidationDataUri": "s3://a-bucket/data/validation/",
+        "TestDataUri": "s3://a-bucket/data/test/",
+        "InstanceType": "ml.g5.12xlarge",
+        "InstanceCount": 2,
+        "EvaluationInstanceType": "ml.m5.xlarge",
+        "Epochs": 3,
+        "BatchSize": 32,
+        "LearningRate": 0.005,
+        "Seed": 0,
+        "AllowEmptyHosts": "false",
+        "QualityThreshold": 0.95,
+        "ModelApprovalStatus": "PendingManualApproval",
+    }
+
+
+def test_steps_and_their_order(steps: dict[str, Any]) -> None:
+    assert {name: step["Type"] for name, step in steps.items()} == {
+        "Preflight": "Lambda",
+        "Train": "Training",
+        "Evaluate": "Processing",
+        "QualityGate": "Condition",
+        "Register": "RegisterModel",
+        "Reject": "Fail",
+    }
+
+
+def test_choices_are_listed(settings: Settings, definition: dict[str, Any]) -> None:
+    choices = {
+        one["Name"]: one["EnumValues"] for one in definition["Parameters"] if "EnumValues" in one
+    }
+    assert choices == {
+        "InstanceType": list(settings.training.instance_types),
+        "EvaluationInstanceType": list(settings.evaluation.instance_types),
+        "AllowEmptyHosts": ["false", "true"],
+        "ModelApprovalStatus": ["PendingManualApproval", "Approved", "Rejected"],
+    }
+
+
+def test_the_judge_accepts_it(definition: dict[str, Any]) -> None:
+    check(definition)
+
+
+def test_equal_settings_give_equal_bytes(settings: Settings, definition: dict[str, Any]) -> None:
+    again = pipeline_definition(settings, DEPLOYMENT)
+    assert json.dumps(again) == json.dumps(definition)
+
+
+def test_the_trainer_knows_every_hyperparameter(
+    definition: dict[str, Any], steps: dict[str, Any]
+) -> None:
+    given = defaults(definition)
+    raw = {
+        name: str(given[value["Std:Join"]["Values"][0]["Get"].removeprefix("Parameters.")])
+        for name, value in steps["Train"]["Arguments"]["HyperParameters"].items()
+    }
+    assert set(raw) <= {field.name for field in fields(TrainingHyperparameters)}
+    parsed = parse(TrainingHyperparameters, raw)
+    assert (parsed.epochs, parsed.batch_size, parsed.learning_rate, parsed.seed) == (
+        3,
+        32,
+        0.005,
+        0,
+    )
+
+
+def test_preflight_understands_its_arguments(
+    definition: dict[str, Any], steps: dict[str, Any]
+) -> None:
+    given = defaults(definition)
+    event = {
+        name: given[value["Get"].removeprefix("Parameters.")]
+        for name, value in steps["Preflight"]["Arguments"].items()
+    }
+    outputs = preflight(
+        event, lambda _, prefix: [StoredObject(f"{prefix}{name}", 1) for name in ("a", "b")]
+    )
+    assert set(outputs) == {one["OutputName"] for one in steps["Preflight"]["OutputParameters"]}
+
+
+def test_train_waits_for_preflight_and_scrapes_the_trainers_lines(steps: dict[str, Any]) -> None:
+    train = steps["Train"]["Arguments"]
+    assert train["Environment"] == {
+        "EVENSHARD_DATA_DIGEST": {"Get": "Steps.Preflight.OutputParameters['data_digest']"}
+    }
+    assert train["AlgorithmSpecification"]["MetricDefinitions"] == metric_definitions()
+
+
+def test_reject_says_the_numbers(steps: dict[str, Any]) -> None:
+    said = steps["Reject"]["Arguments"]["ErrorMessage"]["Std:Join"]["Values"]
+    assert {"Get": "Parameters.QualityThreshold"} in said
+    assert {"Get": "Steps.Evaluate.ExitMessage"} in said
+
+
+def test_a_warm_pool_keeps_instances(settings: Settings) -> None:
+    values = settings.model_dump()
+    values["training"]["capacity"] = {"kind": "warm-pool", "keep_alive_s": 600}
+    definition = pipeline_definition(Settings.model_validate(values), DEPLOYMENT)
+    train = definition["Steps"][1]["Arguments"]
+    assert train["ResourceConfig"]["KeepAlivePeriodInSeconds"] == 600
+    check(definition)

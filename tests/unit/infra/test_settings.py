@@ -1,0 +1,158 @@
+"""What the settings files may say."""
+
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from infra.settings import CONFIG_DIR, SettingsError, load_settings
+
+
+@pytest.fixture
+def config_dir(tmp_path: Path) -> Path:
+    shutil.copy(CONFIG_DIR / "dev.toml", tmp_path)
+    return tmp_path
+
+
+def edit(config_dir: Path, old: str, new: str) -> None:
+    path = config_dir / "dev.toml"
+    text = path.read_text()
+    assert text.count(old) == 1
+    path.write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize("environment", ["dev", "prod"])
+def test_every_environment_is_sound(environment: str) -> None:
+    settings = load_settings(environment)
+    assert settings.prefix == f"evenshard-{environment}"
+    assert settings.training.instance_type == "ml.g5.12xlarge"
+    assert settings.training.instance_count == 2
+    assert settings.gate.quality_threshold == 0.95
+
+
+def test_settings_are_frozen() -> None:
+    settings = load_settings("dev")
+    with pytest.raises(ValueError, match="frozen"):
+        settings.prefix = "other"  # type: ignore[misc]
+
+
+def test_an_unknown_environment_lists_the_allowed() -> None:
+    with pytest.raises(SettingsError) as refused:
+        load_settings("staging")
+    assert "no environment called 'staging'. Allowed: dev, prod. Choose with -c env=NAME" in str(
+        refused.value
+    )
+
+
+def test_an_environment_is_a_name_not_a_path(config_dir: Path) -> None:
+    (config_dir / "below").mkdir()
+    with pytest.raises(SettingsError, match="no environment called"):
+        load_settings("../dev", config_dir / "below")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "said"),
+    [
+        ('prefix = "evenshard-dev"', 'prefix = "Even_Shard"', "prefix", "match pattern"),
+        ('prefix = "evenshard-dev"', f'prefix = "{"a" * 40}"', "prefix", "at most 32"),
+        ('prefix = "evenshard-dev"', "", "prefix", "Field required"),
+        ("retain_data = false", 'retain_data = "no"', "storage.retain_data", "valid boolean"),
+        ("retain_data = false", "retain = false", "storage.retain", "Extra inputs"),
+        ("access_logs_days = 90", "access_logs_days = 0", "storage.access_logs_days", "than or"),
+        ("log_days = 30", "log_days = 31", "preflight.log_days", "7, 30, 90, 180 or 365"),
+        ("instance_count = 2", "instance_count = 0", "training.instance_count", "equal to 1"),
+        ("instance_count = 2", "instance_count = 65", "training.instance_count", "equal to 64"),
+        ("instance_count = 2", "instance_count = 2.5", "training.instance_count", "integer"),
+        ("epochs = 3", "epochs = 0", "training.epochs", "greater than or equal to 1"),
+        ("epochs = 3", "epochs = true", "training.epochs", "valid integer"),
+        ("batch_size = 32", 'batch_size = "32"', "training.batch_size", "valid integer"),
+        (
+            "learning_rate = 0.005",
+            "learning_rate = 0.0",
+            "training.learning_rate",
+            "greater than 0",
+        ),
+        ("learning_rate = 0.005", "learning_rate = nan", "training.learning_rate", "finite"),
+        ("seed = 0", "seed = -1", "training.seed", "greater than or equal to 0"),
+        ("max_runtime_s = 86_400", "max_runtime_s = 1", "training.max_runtime_s", "equal to 60"),
+        ('kind = "on-demand"', 'kind = "spot"', "training.capacity", "'on-demand', 'warm-pool'"),
+        (
+            'kind = "on-demand"',
+            'kind = "warm-pool"\nkeep_alive_s = 9999',
+            "training.capacity.warm-pool.keep_alive_s",
+            "less than or equal to 3600",
+        ),
+        (
+            'instance_type = "ml.g5.12xlarge"',
+            'instance_type = "ml.g5.xlarge"',
+            "training",
+            "instance_types does not list. Allowed: ml.g5.12xlarge",
+        ),
+        (
+            '  "ml.g6.48xlarge",\n',
+            '  "ml.g6.48xlarge",\n  "ml.p3.2xlarge",\n',
+            "training",
+            "Allowed: one kind",
+        ),
+        (
+            'instance_types = ["ml.m5.xlarge", "ml.m5.2xlarge", "ml.m5.4xlarge"]',
+            'instance_types = ["m5.xlarge"]',
+            "evaluation.instance_types.0",
+            "match pattern",
+        ),
+        (
+            "quality_threshold = 0.95",
+            "quality_threshold = 95.0",
+            "gate.quality_threshold",
+            "less than or equal to 1",
+        ),
+        (
+            'model_approval_status = "PendingManualApproval"',
+            'model_approval_status = "Yes"',
+            "gate.model_approval_status",
+            "'PendingManualApproval', 'Approved' or 'Rejected'",
+        ),
+        (
+            "[preflight]",
+            'image_uri = "docker.io/library/python:3.12"\n[preflight]',
+            "image.image_uri",
+            "match pattern",
+        ),
+    ],
+)
+def test_refuses_by_file_and_key(config_dir: Path, old: str, new: str, key: str, said: str) -> None:
+    edit(config_dir, old, new)
+    with pytest.raises(SettingsError) as refused:
+        load_settings("dev", config_dir)
+    message = str(refused.value)
+    assert message.startswith(f"{config_dir / 'dev.toml'}: ")
+    assert f"\n  {key}: " in message
+    assert said in message
+
+
+def test_says_every_wrong_value(config_dir: Path) -> None:
+    edit(config_dir, "epochs = 3", "epochs = 0")
+    edit(config_dir, "seed = 0", "seed = -1")
+    with pytest.raises(SettingsError, match=r"2 wrong value\(s\)") as refused:
+        load_settings("dev", config_dir)
+    assert "training.epochs: " in str(refused.value)
+    assert "(given: -1)" in str(refused.value)
+
+
+def test_refuses_what_is_not_toml(config_dir: Path) -> None:
+    edit(config_dir, "epochs = 3", "epochs =")
+    with pytest.raises(SettingsError, match=r"dev\.toml is not TOML: .*line"):
+        load_settings("dev", config_dir)
+
+
+def test_the_environments_have_the_same_keys() -> None:
+    def keys(values: dict[str, object]) -> dict[str, object]:
+        return {
+            name: keys(value) if isinstance(value, dict) else None for name, value in values.items()
+        }
+
+    dev, prod = (
+        keys(tomllib.loads((CONFIG_DIR / f"{name}.toml").read_text())) for name in ("dev", "prod")
+    )
+    assert dev == prod
