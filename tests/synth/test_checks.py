@@ -9,10 +9,11 @@ from aws_cdk import App, Stack
 from aws_cdk import aws_s3 as s3
 from constructs import IConstruct
 
-from infra import access, training
+from infra import access
 from infra.application import add_stacks
 from infra.checks.nag import acknowledge, add_nag
 from infra.feature_flags import FEATURE_FLAGS
+from infra.pipeline.definition import pipeline_definition
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.validation import DefinitionError
 from infra.settings import Settings, load_settings
@@ -86,11 +87,10 @@ def test_a_definition_that_sagemaker_would_refuse_is_refused(
     app: App, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(settings: Settings, deployment: Deployment) -> dict[str, Any]:
-        definition = original(settings, deployment)
+        definition = pipeline_definition(settings, deployment)
         definition["Steps"][1]["Arguments"]["HyperParameters"]["epochs"] = 3
         return definition
 
-    original = training.pipeline_definition
-    monkeypatch.setattr(training, "pipeline_definition", broken)
+    monkeypatch.setattr("infra.training.pipeline_definition", broken)
     with pytest.raises(DefinitionError, match="HyperParameters"):
         add_stacks(app, settings)
