@@ -141,6 +141,7 @@ def _find_peers(cluster: Cluster, stop: StopSignal) -> Rendezvous:
     peers = os.environ.get(PEERS_VARIABLE)
     if peers is not None:
         return simulated_rendezvous(cluster, peers)
+    _LOG.info("%s: waiting for the names of %d hosts", cluster.current_host, len(cluster.hosts))
     wait_for_names(cluster.hosts, stopped=lambda: stop.received is not None)
     return named_rendezvous(cluster)
 

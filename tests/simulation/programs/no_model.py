@@ -1,0 +1,3 @@
+"""Ends well, and writes no model."""
+
+print("done")

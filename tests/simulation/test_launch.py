@@ -1,0 +1,273 @@
+"""The launcher as PID 1: failures, stops, orphans, and what a program of the user's finds."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.simulation.launched import CODE_ROOT, Host, Job, finish, launch, lay, lines, start
+
+PROGRAMS = "tests/simulation/programs"
+WAIT_S = 40
+SMALL = {"epochs": "1", "hash_buckets": "64"}
+RECORD = {"text": "some words", "label": 1}
+VALIDATION = lines([RECORD])
+
+
+def one_host(folder: Path, **hyperparameters: str) -> Job:
+    return Job(
+        folder=folder,
+        shards=({"a.jsonl": lines([RECORD] * 3)},),
+        validation=VALIDATION,
+        hyperparameters=hyperparameters,
+        devices_per_host=1,
+    )
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    deadline_s = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline_s, f"waited in vain for {what}"
+        time.sleep(0.05)
+
+
+def is_alive(process_id: int) -> bool:
+    try:
+        os.kill(process_id, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# Bad data
+
+
+@pytest.fixture(scope="module")
+def malformed(tmp_path_factory: pytest.TempPathFactory) -> list[Host]:
+    bad = VALIDATION * 16 + '{"text": "cut off\n' + VALIDATION * 3
+    return launch(
+        Job(
+            folder=tmp_path_factory.mktemp("malformed"),
+            shards=({"part-00000.jsonl": VALIDATION * 20}, {"part-00003.jsonl": bad}),
+            validation=VALIDATION,
+            hyperparameters=SMALL,
+            devices_per_host=1,
+        )
+    )
+
+
+def test_a_malformed_line_is_named_by_shard_and_number(malformed: list[Host]) -> None:
+    assert malformed[1].exit_code == 1
+    assert malformed[1].failure is not None
+    assert malformed[1].failure.startswith("algo-2, rank 1: RecordError: ")
+    assert "part-00003.jsonl, line 17" in malformed[1].failure
+
+
+def test_hosts_that_only_lost_a_peer_say_so(malformed: list[Host]) -> None:
+    assert malformed[0].exit_code == 1
+    assert malformed[0].failure is not None
+    assert malformed[0].failure.startswith("Secondary failure on algo-1: it lost the other ranks.")
+
+
+def test_failures_leave_no_model_and_no_traceback(malformed: list[Host]) -> None:
+    assert [host.model_files for host in malformed] == [[], []]
+    assert not any("Traceback" in host.log for host in malformed)
+
+
+def test_a_record_without_a_label_is_named(tmp_path: Path) -> None:
+    unlabelled = lines([RECORD, {"text": "nobody judged this"}])
+    job = one_host(tmp_path, **SMALL)
+    (host,) = launch(
+        Job(
+            folder=tmp_path,
+            shards=({"a.jsonl": unlabelled},),
+            validation=VALIDATION,
+            hyperparameters=job.hyperparameters,
+            devices_per_host=1,
+        )
+    )
+    assert host.exit_code == 1
+    assert host.failure == (
+        "algo-1, rank 0: RecordError: a.jsonl, line 2: the record has no label (it has: text). "
+        'Write {"text": ..., "label": 0}.'
+    )
+
+
+# Bad hyperparameters: no rank is started for these
+
+
+@pytest.mark.parametrize(
+    ("hyperparameters", "expected"),
+    [
+        ({"epochz": "3"}, "There is no hyperparameter 'epochz'"),
+        ({"epochs": "three"}, "Hyperparameter epochs is 'three'. Allowed: an integer >= 1."),
+        ({"epochs": '"0"'}, "Hyperparameter epochs is '0'. Allowed: an integer >= 1."),
+        ({"program": "nowhere.py"}, "Hyperparameter program is 'nowhere.py'. Allowed: the path"),
+    ],
+)
+def test_bad_hyperparameters(
+    tmp_path: Path, hyperparameters: Mapping[str, str], expected: str
+) -> None:
+    (host,) = launch(one_host(tmp_path, **hyperparameters))
+    assert host.exit_code == 1
+    assert host.failure is not None
+    assert host.failure.startswith(expected)
+    assert host.log == f"Failed: {host.failure}\n"
+
+
+def test_a_container_without_a_contract_says_what_is_missing(tmp_path: Path) -> None:
+    launcher = run_launcher(tmp_path, {})
+    output, _ = launcher.communicate(timeout=WAIT_S)
+    assert launcher.returncode == 1
+    assert "resourceconfig.json does not exist" in output
+    assert "resourceconfig.json does not exist" in (tmp_path / "output" / "failure").read_text()
+
+
+# Programs of the user's
+
+
+def test_a_program_that_ends_without_a_model_has_failed(tmp_path: Path) -> None:
+    (host,) = launch(one_host(tmp_path, program=f"{PROGRAMS}/no_model.py"))
+    assert host.exit_code == 1
+    assert host.failure is not None
+    assert host.failure.startswith("algo-1: the training ended without a model, ")
+    assert host.log.splitlines()[1] == "done"
+
+
+@pytest.fixture(scope="module")
+def first_process(tmp_path_factory: pytest.TempPathFactory) -> tuple[Host, dict[str, Any]]:
+    """A program under a launcher that, as PID 1 does, inherits orphans."""
+    folder = tmp_path_factory.mktemp("first")
+    (host,) = launch(one_host(folder, program=f"{PROGRAMS}/first_process.py", warp='"nine"'))
+    assert host.exit_code == 0, host.log
+    report = json.loads((host.base_dir / "model" / "report.json").read_text())
+    return host, report
+
+
+def test_orphans_are_reaped(first_process: tuple[Host, dict[str, Any]]) -> None:
+    assert first_process[1]["short_orphan_reaped"]
+
+
+def test_nothing_outlives_the_launcher(first_process: tuple[Host, dict[str, Any]]) -> None:
+    assert not is_alive(first_process[1]["long_orphan"])
+
+
+def test_a_program_finds_what_the_toolkit_would_set(
+    first_process: tuple[Host, dict[str, Any]],
+) -> None:
+    host, report = first_process
+    environment = report["environment"]
+    assert json.loads(environment["SM_HPS"])["warp"] == "nine"
+    assert environment["SM_HP_WARP"] == "nine"
+    assert json.loads(environment["SM_HOSTS"]) == ["algo-1"]
+    assert environment["SM_CHANNEL_TRAIN"] == str(host.base_dir / "input" / "data" / "train")
+    assert environment["WORLD_SIZE"] == environment["LOCAL_WORLD_SIZE"] == "1"
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert report["arguments"] == []
+
+
+# Ranks and launchers that are killed or told to stop
+
+
+def waiting_job(folder: Path, **hyperparameters: str) -> Job:
+    return Job(
+        folder=folder,
+        shards=({},),
+        validation=VALIDATION,
+        hyperparameters={"program": f"{PROGRAMS}/waiting.py", **hyperparameters},
+    )
+
+
+def process_ids(base_dir: Path) -> list[int]:
+    """Of both ranks and of torchrun, once all have written theirs."""
+    files = [base_dir / "model" / name for name in ("process-0", "process-1", "torchrun")]
+    wait_until(lambda: all(f.exists() and f.read_text() for f in files), "the ranks")
+    return [int(file.read_text()) for file in files]
+
+
+def test_a_killed_rank_is_named(tmp_path: Path) -> None:
+    (host,) = launch(waiting_job(tmp_path, kill="1"))
+    assert host.exit_code == 1
+    assert host.failure is not None
+    assert host.failure.startswith("algo-1, rank 1 was killed by SIGKILL.")
+    assert not any(is_alive(process_id) for process_id in process_ids(host.base_dir))
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_stop_ends_all_and_is_no_success(
+    tmp_path: Path, number: signal.Signals, exit_code: int
+) -> None:
+    job = waiting_job(tmp_path)
+    laid = lay(job)
+    launchers = start(job, laid)
+    alive = process_ids(laid[0][1])
+    launchers[0].send_signal(number)
+    (host,) = finish(laid, launchers)
+    assert host.exit_code == exit_code
+    assert host.failure == (
+        f"algo-1: stopped by {number.name} before the training was done. There is no model."
+    )
+    assert not any(is_alive(process_id) for process_id in alive)
+    assert "Traceback" not in host.log
+
+
+def test_ranks_do_not_outlive_a_killed_torchrun(tmp_path: Path) -> None:
+    job = waiting_job(tmp_path)
+    laid = lay(job)
+    launchers = start(job, laid)
+    *ranks, torchrun = process_ids(laid[0][1])
+    os.kill(torchrun, signal.SIGKILL)
+    (host,) = finish(laid, launchers)
+    assert host.exit_code == 128 + signal.SIGKILL
+    assert host.failure is not None
+    assert not any(is_alive(rank) for rank in ranks)
+
+
+def test_a_stopped_trainer_leaves_no_model(tmp_path: Path) -> None:
+    job = one_host(tmp_path, epochs="100000", hash_buckets="64")
+    laid = lay(job)
+    base_dir = laid[0][1]
+    (launcher,) = start(job, laid)
+    # What a training that is stopped while it writes would leave.
+    (base_dir / "model" / "model.safetensors").touch()
+    assert launcher.stdout is not None
+    while "epoch=1;" not in launcher.stdout.readline():
+        assert launcher.poll() is None
+    launcher.send_signal(signal.SIGTERM)
+    (host,) = finish(laid, [launcher])
+    assert host.exit_code == 143
+    assert host.model_files == []
+    assert "Traceback" not in host.log
+
+
+def test_a_stop_ends_the_wait_for_names(tmp_path: Path) -> None:
+    ((_, base_dir),) = lay(one_host(tmp_path))
+    hosts = ["algo-1.invalid", "algo-2.invalid"]
+    resources = {"current_host": hosts[0], "hosts": hosts}
+    (base_dir / "input" / "config" / "resourceconfig.json").write_text(json.dumps(resources))
+    launcher = run_launcher(base_dir, {"EVENSHARD_DEVICES_PER_HOST": "1"})
+    assert launcher.stdout is not None
+    assert launcher.stdout.readline() == "algo-1.invalid: waiting for the names of 2 hosts\n"
+    launcher.send_signal(signal.SIGTERM)
+    launcher.communicate(timeout=WAIT_S)
+    assert launcher.returncode == 143
+    assert "stopped by SIGTERM" in (base_dir / "output" / "failure").read_text()
+
+
+def run_launcher(base_dir: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
+    """Start a launcher without peers, as on SageMaker."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "training.launch", "pytorch"],
+        cwd=CODE_ROOT,
+        env={"PATH": os.environ["PATH"], "SAGEMAKER_BASE_DIR": str(base_dir), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
