@@ -1,0 +1,4 @@
+"""The formats of shards.
+
+`endings` tells which one, `registry` makes it, `protocol` says what each offers.
+"""

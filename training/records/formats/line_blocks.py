@@ -1,0 +1,272 @@
+"""Blocks of lines: fixed ranges of bytes. A block owns the lines that start inside it.
+
+So file sizes alone give an exact partition of the lines, whatever lies across a border.
+"""
+
+import io
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.records.formats.protocol import BlockRef, ShardIndex
+from training.records.reading import PIECE_BYTES, fill, locate, open_shard
+from training.records.shards import Shard
+
+NEWLINE = 0x0A
+CARRIAGE_RETURN = 0x0D
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+SLACK_BYTES = 8 << 10
+"""Bytes read beyond a block at once: enough for the end of most last lines."""
+
+SPARE_SPACES = 2
+"""Buffers kept for the next blocks: new memory costs more than reading into it."""
+
+
+def index_lines(shard: Shard, block_bytes: int, *, count: bool) -> ShardIndex:
+    """Cut `shard` into blocks of `block_bytes`, the last one shorter; count their lines if asked.
+
+    Raises:
+        RecordError: Counting: the shard is not what it was when it was listed.
+    """
+    blocks = -(-shard.size_bytes // block_bytes)
+    bounds = np.minimum(np.arange(blocks + 1, dtype=np.int64) * block_bytes, shard.size_bytes)
+    counts = _count_lines(shard, block_bytes, blocks) if count else None
+    return ShardIndex(bounds=bounds, counts=counts)
+
+
+class LineBlocks:
+    """The lines of some blocks, in one buffer, as they stand in their shards.
+
+    Attributes:
+        content: The buffer.
+        offsets: Line n is `content[offsets[2 * n] : offsets[2 * n + 1]]`, without its newline, a
+            carriage return before that and, at the start of a file, a byte order mark. What lies
+            between two lines is nobody's. Shape (2 * lines + 1,).
+        lengths: Lines of each block, shape (blocks,).
+        places: Where each line came from.
+    """
+
+    __slots__ = ("_space", "content", "lengths", "offsets", "places")
+
+    def __init__(
+        self,
+        space: "_Space",
+        offsets: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        places: "LinePlaces",
+    ) -> None:
+        # The buffer returns to the spare ones when the last who holds the space lets go of it.
+        self._space = space
+        self.content = space.content
+        self.offsets = offsets
+        self.lengths = lengths
+        self.places = places
+
+
+class LinePlaces:
+    """Where the lines of some blocks came from; holds no content."""
+
+    __slots__ = ("_origins", "_shards", "_starts", "_stops")
+
+    def __init__(
+        self,
+        shards: Sequence[Shard],
+        origins: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        starts: NDArray[np.int64],
+    ) -> None:
+        """Keep where the blocks lie.
+
+        Args:
+            shards: Of each block.
+            origins: What to add to a place in the buffer to get the byte of the block's shard.
+            stops: Lines up to and with each block; ascending.
+            starts: Where each line starts in the buffer.
+        """
+        self._shards = shards
+        self._origins = origins
+        self._stops = stops
+        self._starts = starts
+
+    def byte(self, line: int) -> tuple[Shard, int]:
+        """Return a line's shard and the byte at which it starts there."""
+        block = int(np.searchsorted(self._stops, line, side="right"))
+        return self._shards[block], int(self._starts[line] + self._origins[block])
+
+    def locate(self, line: int) -> str:
+        """Say where a line lies: "part-00003.jsonl, line 17"."""
+        return locate(*self.byte(line))
+
+
+class LineReader:
+    """Reads blocks of lines, each time into one of a few buffers that it keeps."""
+
+    def __init__(self) -> None:
+        self._spare: list[bytearray] = []
+
+    def read(self, blocks: Sequence[BlockRef]) -> LineBlocks:
+        """Read the lines that start in some blocks, with one file open at a time.
+
+        Args:
+            blocks: In the order in which their lines are wanted.
+
+        Raises:
+            RecordError: A shard is not what it was when it was listed.
+        """
+        sizes = sum(block.stop - block.start for block in blocks)
+        space = _Space(self._spare, sizes + 2 * SLACK_BYTES + 2 * len(blocks))
+        spans: list[_Span] = []
+        for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
+            with open_shard(shard) as file:
+                spans += [_read_block(file, block, space) for block in of_shard]
+        return _find_lines(blocks, space, spans)
+
+
+class _Space:
+    """A buffer that is filled from its beginning, and goes back to the spare ones at last."""
+
+    __slots__ = ("_spare", "content", "used")
+
+    def __init__(self, spare: list[bytearray], size: int) -> None:
+        self._spare = spare
+        self.used = 0
+        try:
+            self.content = spare.pop()
+        except IndexError:
+            self.content = bytearray(size)
+        self.reserve(size)
+
+    def __del__(self) -> None:
+        if len(self._spare) < SPARE_SPACES:
+            self._spare.append(self.content)
+
+    def reserve(self, size: int) -> None:
+        """Make room for `size` more bytes."""
+        needed = self.used + size
+        if needed > len(self.content):
+            # A quarter more than asked for: a line of any length takes few copies.
+            grown = bytearray(needed + needed // 4)
+            grown[: len(self.content)] = self.content
+            self.content = grown
+
+    def fill(self, file: io.FileIO, shard: Shard, offset_bytes: int, size: int) -> None:
+        """Append `size` bytes of a shard.
+
+        Raises:
+            RecordError: The file ends earlier or cannot be read.
+        """
+        self.reserve(size + 1)  # One more: a newline that the last line of a shard may lack.
+        fill(file, shard, offset_bytes, memoryview(self.content)[self.used : self.used + size])
+        self.used += size
+
+
+class _Span(NamedTuple):
+    """Where the lines of one block lie in the buffer."""
+
+    start: int
+    """Where the block's first byte in the buffer lies; the next block's begin after its lines."""
+    first_line: int
+    """Where its first line starts; -1 when no line starts in the block."""
+    origin: int
+    """What to add to a place in the buffer to get the byte of the shard."""
+
+
+def _read_block(file: io.FileIO, block: BlockRef, space: _Space) -> _Span:
+    """Append the lines that start in `block`, the last one whole, each ended by a newline.
+
+    Raises:
+        RecordError: The file ends earlier than it did when it was listed.
+    """
+    shard, start, stop = block
+    # The byte before the block tells whether a line starts with the block's first byte.
+    base = max(start - 1, 0)
+    begin = space.used
+    slack = min(SLACK_BYTES, stop - start, shard.size_bytes - stop)
+    space.fill(file, shard, base, stop + slack - base)
+    last_byte = begin + stop - 1 - base
+    first_line = begin
+    if start > 0:
+        head_end = space.content.find(b"\n", begin, last_byte)
+        if head_end < 0:
+            space.used = begin
+            return _Span(begin, -1, base - begin)
+        # The end of a line of the block before: unmarked, it is nobody's.
+        space.content[head_end] = 0
+        first_line = head_end + 1
+    _finish_line(file, block, space, last_byte, base - begin)
+    if start == 0 and space.content.startswith(BYTE_ORDER_MARK, begin, space.used):
+        first_line += len(BYTE_ORDER_MARK)
+    return _Span(begin, first_line, base - begin)
+
+
+def _finish_line(
+    file: io.FileIO, block: BlockRef, space: _Space, last_byte: int, origin: int
+) -> None:
+    """Read on to the first newline from `last_byte` on, or to the shard's end, and stop there."""
+    size_bytes = block.shard.size_bytes
+    searched = last_byte
+    while (newline := space.content.find(b"\n", searched, space.used)) < 0:
+        searched = space.used
+        rest = size_bytes - (searched + origin)
+        if not rest:
+            space.content[searched] = NEWLINE
+            newline = searched
+            break
+        # Twice as much each time: a line of any length takes few reads.
+        read = max(searched - last_byte, SLACK_BYTES)
+        space.fill(file, block.shard, searched + origin, min(rest, read))
+    space.used = newline + 1
+
+
+def _find_lines(blocks: Sequence[BlockRef], space: _Space, spans: Sequence[_Span]) -> LineBlocks:
+    """Find where the lines of the buffer start and stop."""
+    content = np.frombuffer(space.content, np.uint8, space.used)
+    newlines = np.flatnonzero(content == NEWLINE)
+    offsets = np.empty(2 * len(newlines) + 1, np.int64)
+    offsets[0] = 0
+    offsets[2::2] = newlines + 1
+    offsets[1::2] = newlines
+    if len(newlines):
+        # Before the first newline lies, at worst, the buffer's last byte: a newline too.
+        offsets[1::2] -= content[newlines - 1] == CARRIAGE_RETURN
+    begins = np.array([span.start for span in spans], np.int64)
+    first_lines = np.array([span.first_line for span in spans], np.int64)
+    lines_before = np.searchsorted(newlines, begins)
+    full = first_lines >= 0
+    offsets[2 * lines_before[full]] = first_lines[full]
+    stops = np.append(lines_before[1:], len(newlines)).astype(np.int64)
+    places = LinePlaces(
+        shards=[block.shard for block in blocks],
+        origins=np.array([span.origin for span in spans], np.int64),
+        stops=stops,
+        starts=offsets[:-1:2],
+    )
+    return LineBlocks(space, offsets, stops - lines_before, places)
+
+
+def _count_lines(shard: Shard, block_bytes: int, blocks: int) -> NDArray[np.int64]:
+    """Count the lines that start in each block of `shard`; shape (blocks,)."""
+    counts = np.zeros(blocks, np.int64)
+    piece_bytes = max(PIECE_BYTES // block_bytes, 1) * block_bytes
+    buffer = np.empty(min(piece_bytes, shard.size_bytes), np.uint8)
+    is_newline = np.empty(len(buffer), np.bool_)
+    number = 0
+    after_newline = True
+    with open_shard(shard) as file:
+        for piece_start in range(0, shard.size_bytes, piece_bytes):
+            length = min(piece_bytes, shard.size_bytes - piece_start)
+            fill(file, shard, piece_start, memoryview(buffer)[:length])
+            np.equal(buffer[:length], NEWLINE, out=is_newline[:length])
+            for start in range(0, length, block_bytes):
+                stop = min(start + block_bytes, length)
+                # A newline starts a line in the block of the byte behind it.
+                ends_in_newline = bool(is_newline[stop - 1])
+                newlines = np.count_nonzero(is_newline[start:stop])
+                counts[number] = newlines + after_newline - ends_in_newline
+                after_newline = ends_in_newline
+                number += 1
+    return counts
