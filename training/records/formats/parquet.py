@@ -1,0 +1,184 @@
+"""Parquet: each row is a record; the blocks are row groups, whose counts the footer tells."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from training.records.errors import RecordError
+from training.records.formats.protocol import BlockRef, FormatSettings, ShardIndex
+from training.records.formats.tables import TABLE_OUTPUTS, TableRecords
+from training.records.reading import open_shard
+from training.records.shards import Shard
+
+FOOTERS_KEPT = 64
+"""Parsed footers kept for the next read of their shards; wide ones take 100 kB each."""
+
+
+def make(_: str, settings: FormatSettings) -> "ParquetFormat":
+    """Make the format; see the registry."""
+    return ParquetFormat(columns=settings.columns)
+
+
+class ParquetFormat:
+    """Rows of Parquet files.
+
+    The files have one schema: that of the first one that is looked at.
+    """
+
+    name = "parquet"
+    outputs = TABLE_OUTPUTS
+
+    def __init__(self, *, columns: tuple[str, ...] | None = None) -> None:
+        """Choose the columns to read, at least one; None: all of them."""
+        if columns is not None and not columns:
+            raise ValueError("columns=(): name at least one column, or None for all of them.")
+        self._columns = columns
+        self._first: tuple[str, pa.Schema] | None = None
+        self._footers: OrderedDict[str, pq.FileMetaData] = OrderedDict()
+
+    def index(self, shard: Shard, *, count: bool) -> ShardIndex:  # noqa: ARG002 - always known
+        """Read the footer, which holds all counts; see ShardFormat.
+
+        Raises:
+            RecordError: The footer is damaged, or the shard's columns are not the first one's.
+        """
+        with self._opened(shard) as file:
+            counts = np.array(_rows_of_groups(file), np.int64)
+        return ShardIndex(bounds=np.arange(len(counts) + 1, dtype=np.int64), counts=counts)
+
+    def read(self, blocks: Sequence[BlockRef]) -> TableRecords:
+        """Read some row groups, with one file open at a time; see ShardFormat."""
+        tables: list[pa.Table] = []
+        lengths: list[int] = []
+        first_rows: list[int] = []
+        for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
+            with self._opened(shard) as file:
+                rows = _rows_of_groups(file)
+                groups = [block.start for block in of_shard]
+                tables.append(_read_groups(file, shard, groups, self._columns))
+                lengths += [rows[group] for group in groups]
+                first_rows += [sum(rows[:group]) for group in groups]
+        if not tables:
+            return TableRecords(pa.table({}), np.empty(0, np.int64), _RowPlaces([], [], []))
+        shards = [block.shard for block in blocks]
+        table = pa.concat_tables(tables)
+        return TableRecords(
+            table, np.array(lengths, np.int64), _RowPlaces(shards, first_rows, lengths)
+        )
+
+    @contextmanager
+    def _opened(self, shard: Shard) -> Iterator[pq.ParquetFile]:
+        """Open a shard, its columns checked.
+
+        Raises:
+            RecordError: It is damaged, changed, or has other columns than the first one.
+        """
+        with open_shard(shard):
+            pass
+        try:
+            file = pq.ParquetFile(
+                shard.path,
+                metadata=self._footers.get(shard.name),
+                pre_buffer=True,
+                page_checksum_verification=True,
+            )
+        except (pa.ArrowException, OSError) as error:
+            raise _damaged(shard, error) from error
+        with file:
+            self._keep_footer(shard, file)
+            yield file
+
+    def _keep_footer(self, shard: Shard, file: pq.ParquetFile) -> None:
+        """Keep the parsed footer, and check its columns when it is a new one."""
+        if shard.name in self._footers:
+            self._footers.move_to_end(shard.name)
+            return
+        self._check_schema(shard, file.schema_arrow)
+        self._footers[shard.name] = file.metadata
+        if len(self._footers) > FOOTERS_KEPT:
+            self._footers.popitem(last=False)
+
+    def _check_schema(self, shard: Shard, whole: pa.Schema) -> None:
+        """Refuse a shard without the chosen columns, or with others than the first one had.
+
+        Raises:
+            RecordError: Names the shard and the column.
+        """
+        names = whole.names if self._columns is None else list(self._columns)
+        for name in names:
+            found = whole.names.count(name)
+            if found != 1:
+                raise RecordError(
+                    f"{shard.name} has {found or 'no'} columns {name!r}; it has"
+                    f" {', '.join(whole.names)}. Choose among its columns, each name once, or write"
+                    " the shards anew."
+                )
+        schema = pa.schema([whole.field(name) for name in names])
+        if self._first is None:
+            self._first = (shard.name, schema)
+        first_name, first = self._first
+        # Whether a column may hold nulls says nothing about how it is read.
+        if schema.names != first.names or schema.types != first.types:
+            raise RecordError(
+                f"{shard.name} has the columns {_described(schema)}, but {first_name} has"
+                f" {_described(first)}. All shards of a channel need the same: write them with one"
+                " schema, or choose columns that are alike."
+            )
+
+
+class _RowPlaces:
+    """Where the rows of some row groups came from."""
+
+    def __init__(
+        self, shards: Sequence[Shard], first_rows: Sequence[int], lengths: Sequence[int]
+    ) -> None:
+        self._shards = shards
+        self._first_rows = first_rows
+        self._stops = np.cumsum(lengths, dtype=np.int64)
+
+    def locate(self, index: int) -> str:
+        """Say where a row lies: "part-00003.parquet, row 17"."""
+        block = int(np.searchsorted(self._stops, index, side="right"))
+        before = int(self._stops[block - 1]) if block else 0
+        return f"{self._shards[block].name}, row {self._first_rows[block] + index - before + 1}"
+
+
+def _read_groups(
+    file: pq.ParquetFile, shard: Shard, groups: Sequence[int], columns: tuple[str, ...] | None
+) -> pa.Table:
+    """Read row groups of one shard.
+
+    Raises:
+        RecordError: They are damaged, or hold other rows than the footer says.
+    """
+    chosen = None if columns is None else list(columns)
+    try:
+        table = file.read_row_groups(list(groups), columns=chosen)
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(shard, error) from error
+    told = sum(file.metadata.row_group(group).num_rows for group in groups)
+    if len(table) != told:
+        raise _damaged(shard, f"{len(table)} rows where the footer says {told}")
+    return table.replace_schema_metadata()
+
+
+def _rows_of_groups(file: pq.ParquetFile) -> list[int]:
+    return [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+
+
+def _damaged(shard: Shard, problem: object) -> RecordError:
+    return RecordError(
+        f"{shard.name} is no readable Parquet file ({problem}). It may have been cut or changed on"
+        " its way: write it again, and upload it whole."
+    )
+
+
+def _described(schema: pa.Schema) -> str:
+    return ", ".join(
+        f"{name}: {kind}" for name, kind in zip(schema.names, schema.types, strict=True)
+    )
