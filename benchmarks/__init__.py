@@ -1,0 +1,1 @@
+"""Measurements of this project against others, each run by one Makefile target."""

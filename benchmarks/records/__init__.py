@@ -1,0 +1,1 @@
+"""The data layer against other loaders: `make bench-records`."""

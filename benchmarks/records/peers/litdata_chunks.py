@@ -1,0 +1,44 @@
+"""litdata on its own chunks of 64 MB, written before anything is measured."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import litdata
+
+CHUNK_BYTES = "64MB"
+
+
+def texts(folder: Path, batch_size: int, workers: int) -> Iterable[Any]:
+    """Read the chunks beside `folder`, shuffled; a batch is a list of str."""
+    dataset = litdata.StreamingDataset(str(_chunks(folder)), shuffle=True, seed=0)
+    loader: Iterable[Any] = litdata.StreamingDataLoader(
+        dataset, batch_size=batch_size, num_workers=workers
+    )
+    return loader
+
+
+def convert(folder: Path) -> None:
+    """Write the lines below `folder` as chunks, unless they are there."""
+    chunks = _chunks(folder)
+    if (chunks / "index.json").exists():
+        return
+    litdata.optimize(
+        fn=_lines,
+        inputs=[str(path) for path in sorted(folder.iterdir())],
+        output_dir=str(chunks),
+        chunk_bytes=CHUNK_BYTES,
+        num_workers=1,
+        start_method="fork",
+        verbose=False,
+    )
+
+
+def _chunks(folder: Path) -> Path:
+    return folder.with_name("litdata")
+
+
+def _lines(path: str) -> Iterator[str]:
+    with Path(path).open(encoding="utf-8") as file:
+        for line in file:
+            yield line.rstrip("\n")

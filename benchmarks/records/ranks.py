@@ -1,0 +1,45 @@
+"""Two ranks on 127.0.0.1 that compute something together over gloo."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch import distributed, multiprocessing
+
+RANKS: Final = 2
+
+Program = Callable[[int, Path, Any], dict[str, Any]]
+"""(rank, a folder that all ranks share, what to do) -> a result; that of rank 0 counts."""
+
+
+def run_ranks(program: Program, task: Any) -> dict[str, Any]:  # noqa: ANN401 - the program's own
+    """Run a function of a module on all ranks.
+
+    Returns:
+        What it returned on rank 0.
+    """
+    context = multiprocessing.get_context("spawn")
+    results = context.SimpleQueue()
+    with tempfile.TemporaryDirectory() as folder:
+        multiprocessing.spawn(
+            _rank, args=(program, task, Path(folder), results), nprocs=RANKS, join=True
+        )
+    result: dict[str, Any] = results.get()
+    return result
+
+
+def _rank(rank: int, program: Program, task: Any, folder: Path, results: Any) -> None:  # noqa: ANN401
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    # One thread each: two ranks with as many threads as cores each would only disturb each other.
+    torch.set_num_threads(1)
+    distributed.init_process_group(
+        "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=RANKS
+    )
+    result = program(rank, folder, task)
+    if rank == 0:
+        results.put(result)
+    distributed.barrier()
+    distributed.destroy_process_group()

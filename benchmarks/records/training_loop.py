@@ -1,0 +1,123 @@
+"""The trainer's own loop, fed by the data layer, against the same steps on tensors in memory.
+
+Two ranks over gloo, each with shards of its own; the two loops take turns in the same processes.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+from torch import distributed
+from torch.nn.parallel import DistributedDataParallel
+from torch.optim import Optimizer
+
+from benchmarks.records.jobs import Job
+from benchmarks.records.ranks import RANKS, run_ranks
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.pytorch.loop import train_epoch
+from training.pytorch.ranks import Ranks
+from training.pytorch.task import TextTask
+from training.records import LoaderSettings, RecordLoader, agree, find_shards
+from training.records.encoding import example_output
+
+RECORDS_PER_RANK: Final = 6_400
+ROUNDS: Final = 5
+"""In which both loops run an epoch each, after one that is not counted."""
+
+
+def compare(job: Job) -> dict[str, Any]:
+    """Measure records per second, of all ranks: `ours_per_second`, `in_memory_per_second`.
+
+    Returns:
+        Medians of the rounds, and `overhead`: how much longer our epochs took, the median of the
+        ratios of the rounds.
+    """
+    return run_ranks(_measure, job)
+
+
+def _measure(rank: int, folder: Path, job: Job) -> dict[str, Any]:
+    _write_shard(Path(job.folder), folder / f"host-{rank}", rank)
+    distributed.barrier()
+    loops = _Loops(rank, folder / f"host-{rank}", job.batch_size)
+    times: list[tuple[float, float]] = []
+    for epoch in range(ROUNDS + 1):
+        in_memory_s = _timed(loops.in_memory, epoch)
+        times.append((_timed(loops.ours, epoch), in_memory_s))
+    counted = torch.tensor(times[1:])
+    records = RECORDS_PER_RANK * RANKS
+    ours_s, in_memory_s = counted.median(dim=0).values.tolist()
+    return {
+        "ours_per_second": records / ours_s,
+        "in_memory_per_second": records / in_memory_s,
+        "overhead": float((counted[:, 0] / counted[:, 1]).median()) - 1,
+        "step_ms": in_memory_s / (RECORDS_PER_RANK / job.batch_size) * 1000,
+    }
+
+
+class _Loops:
+    """Both loops, with one model."""
+
+    def __init__(self, rank: int, folder: Path, batch_size: int) -> None:
+        self._ranks = Ranks(
+            rank=rank,
+            world_size=RANKS,
+            local_rank=0,
+            local_world_size=1,
+            device=torch.device("cpu"),
+        )
+        self._task = TextTask(TrainingHyperparameters(batch_size=batch_size))
+        network = self._task.build_model()
+        self._optimizer: Optimizer = self._task.build_optimizer(network)
+        self._model = DistributedDataParallel(network)
+        shards = find_shards(folder)
+        settings = LoaderSettings(batch_size=batch_size, seed=0, output=example_output(shards))
+        self._loader = RecordLoader(shards, settings=settings, part=0, parts=1)
+        self._tensors = [self._task.encode(batch) for batch in self._loader.epoch(0)]
+
+    def ours(self, epoch: int) -> None:
+        """Train an epoch as `training.pytorch.train` does."""
+        plan = agree(
+            self._loader,
+            epoch=epoch,
+            host_rank=self._ranks.rank,
+            all_gather=self._ranks.all_gather,
+        )
+        batches = self._loader.epoch(epoch)
+        train_epoch(self._model, self._optimizer, self._task, batches, plan, self._ranks)
+
+    def in_memory(self, _epoch: int) -> None:
+        """Take the same steps on what was encoded before, and nothing else."""
+        self._model.train()  # type: ignore[no-untyped-call] # torch leaves DDP's without annotations
+        for inputs in self._tensors:
+            loss = self._task.record_losses(self._model(inputs), inputs).mean()
+            self._optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
+            self._optimizer.step()
+
+
+def _timed(loop: Callable[[int], None], epoch: int) -> float:
+    distributed.barrier()
+    started = time.perf_counter()
+    loop(epoch)
+    distributed.barrier()
+    return time.perf_counter() - started
+
+
+def _write_shard(source: Path, folder: Path, rank: int) -> None:
+    """Copy records of the measured JSON Lines: other ones for each rank."""
+    folder.mkdir()
+    lines = _lines(source)
+    for _ in range(rank * RECORDS_PER_RANK):
+        next(lines)
+    with (folder / f"part-{rank}.jsonl").open("wb") as file:
+        for _ in range(RECORDS_PER_RANK):
+            file.write(next(lines))
+
+
+def _lines(folder: Path) -> Iterator[bytes]:
+    while True:
+        for path in sorted(folder.iterdir()):
+            with path.open("rb") as file:
+                yield from file
