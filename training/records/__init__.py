@@ -1,14 +1,19 @@
 """The data layer: a host's private, uneven set of shards in, exact batches for its ranks out.
 
 A job's ranks call `find_shards` on their host's channel directory, make a `RecordLoader` for their
-part, `agree` with each other once per epoch and then iterate over `RecordLoader.epoch`.
+part, `agree` with each other once per epoch and then iterate over `RecordLoader.epoch`;
+`steps_of_epoch` does both, also where the records are not counted beforehand.
 """
 
-from training.records.agreement import AllGather, EpochPlan, agree
+from training.records.agreement import EpochPlan, agree
 from training.records.batch import Batch
-from training.records.errors import AgreementError, RecordError
-from training.records.loader import LoaderSettings, RecordLoader
+from training.records.errors import AgreementError, RecordError, StateError
+from training.records.holdings import AllGather
+from training.records.loader import RecordEpoch, RecordLoader
+from training.records.packed import Packed
+from training.records.settings import LoaderSettings
 from training.records.shards import Shard, find_shards
+from training.records.voting import Step, steps_of_epoch
 
 __all__ = [
     "AgreementError",
@@ -16,9 +21,14 @@ __all__ = [
     "Batch",
     "EpochPlan",
     "LoaderSettings",
+    "Packed",
+    "RecordEpoch",
     "RecordError",
     "RecordLoader",
     "Shard",
+    "StateError",
+    "Step",
     "agree",
     "find_shards",
+    "steps_of_epoch",
 ]

@@ -1,18 +1,25 @@
 """The agreement: before an epoch the ranks exchange a few numbers once, and then know all steps."""
 
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from training.records.errors import AgreementError
+from training.records.holdings import AllGather, Holder, exchange_holdings
 from training.records.loader import RecordLoader
-
-AllGather = Callable[[Sequence[int]], Sequence[Sequence[int]]]
-"""The integers of this rank (signed, 64 bits) in, those of every rank, in rank order, out."""
 
 RANKS_IN_A_MESSAGE = 8
 """Ranks a message lists before it only counts the rest."""
+
+SHARDS_IN_A_WARNING = 3
+"""Shards that the warning of a slow host names."""
+
+SLOW_STEPS = 1.05
+"""Steps of the slowest rank against the mean, beyond which that is worth a warning."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +32,23 @@ class EpochPlan:
     batch_size: int
     """Records of one rank in one step, 1 or more; a rank's last batch may hold fewer."""
 
+    uneven: str = "weight"
+    """"weight": all ranks step until no rank has records left. "drop": until one has no full batch
+    left; the records of the others are not used in this epoch."""
+
     @property
     def steps(self) -> int:
-        """Steps every rank takes: those of the rank with the most records; 0 without records."""
+        """Steps every rank takes; 0 without records."""
+        if self.uneven == "drop":
+            return min(self.counts, default=0) // self.batch_size
         return -(-max(self.counts, default=0) // self.batch_size)
+
+    @property
+    def records(self) -> int:
+        """Records all ranks together use in the epoch."""
+        if self.uneven == "drop":
+            return self.steps * self.batch_size * len(self.counts)
+        return sum(self.counts)
 
     def records_in_step(self, step: int) -> int:
         """Return the records all ranks together use in `step`, 1 or more."""
@@ -50,6 +70,10 @@ class _Statement(NamedTuple):
     shuffle: int
     block_bytes: int
     window_blocks: int
+    count: int
+    drop: int
+    resumed_from: int
+    knows_holdings: int
     host_rank: int
     part: int
     parts: int
@@ -59,27 +83,70 @@ class _Statement(NamedTuple):
     records: int
 
 
-_SAME_EVERYWHERE = ("seed", "epoch", "batch_size", "shuffle", "block_bytes", "window_blocks")
+_SAME_EVERYWHERE = (
+    "seed",
+    "epoch",
+    "batch_size",
+    "shuffle",
+    "block_bytes",
+    "window_blocks",
+    "count",
+    "drop",
+    "resumed_from",
+)
+UNCOUNTED = 0
+"""Records that a rank states when it has not counted them."""
 
 
 def agree(loader: RecordLoader, *, epoch: int, host_rank: int, all_gather: AllGather) -> EpochPlan:
-    """Exchange record counts with all ranks, in one collective, and plan the epoch.
+    """Exchange record counts with all ranks and plan the epoch.
 
     Args:
-        loader: This rank's.
+        loader: This rank's; it has counted its records.
         epoch: About to begin, counted from 0.
         host_rank: Number of this rank's host.
-        all_gather: Called exactly once.
+        all_gather: Called once; once more at a job's first epoch, where several hosts have shards,
+            and where an interrupted epoch goes on. Equally often on all ranks.
 
     Returns:
         The plan, equal on all ranks.
 
     Raises:
         AgreementError: On all ranks alike: seeds, epochs or loader settings differ; the ranks of a
-            host saw different shards or do not cut them into the same parts; or two hosts hold the
-            same shards.
+            host saw different shards or do not cut them into the same parts; or two hosts hold a
+            shard in common.
+        StateError: On all ranks alike: an interrupted epoch needs shards that no host holds.
     """
-    settings = loader.settings
+    statements = meet(loader, epoch=epoch, host_rank=host_rank, all_gather=all_gather)
+    if not loader.settings.count:
+        # Only now: where some ranks count and others do not, all of them have to know.
+        raise ValueError(
+            "count=False: records that were not counted cannot be planned. Use steps_of_epoch(), or"
+            " set count to True."
+        )
+    plan = EpochPlan(
+        counts=tuple(statement.records for statement in statements),
+        batch_size=loader.settings.batch_size,
+        uneven=loader.settings.uneven,
+    )
+    if len({statement.host_rank for statement in statements}) > 1:
+        _warn_of_slow_host(loader, statements, host_rank)
+    return plan
+
+
+def meet(
+    loader: RecordLoader, *, epoch: int, host_rank: int, all_gather: AllGather
+) -> list[_Statement]:
+    """Let all ranks tell each other what they are about to do, and check that it fits together.
+
+    Returns:
+        What each rank said, in rank order.
+
+    Raises:
+        AgreementError, StateError: On all ranks alike, see agree().
+    """
+    settings, segment, resumption = loader.settings, loader.segment(epoch), loader.resumption
+    resumed = resumption is not None and resumption.epoch == epoch
     mine = _Statement(
         seed=settings.seed,
         epoch=epoch,
@@ -87,13 +154,17 @@ def agree(loader: RecordLoader, *, epoch: int, host_rank: int, all_gather: AllGa
         shuffle=int(settings.shuffle),
         block_bytes=settings.block_bytes,
         window_blocks=settings.window_blocks,
+        count=int(settings.count),
+        drop=int(settings.uneven == "drop"),
+        resumed_from=resumption.digest if resumption is not None and resumed else 0,
+        knows_holdings=int(loader.holdings is not None),
         host_rank=host_rank,
         part=loader.part,
         parts=loader.parts,
         listing_digest=loader.listing_digest,
         shards=len(loader.shards),
         host_records=sum(loader.counts),
-        records=loader.counts[loader.part],
+        records=segment.records if segment.records is not None else UNCOUNTED,
     )
     # Every rank checks all statements, so all raise or none does: nobody waits for a dead peer.
     statements = [_Statement(*statement) for statement in all_gather(mine)]
@@ -103,11 +174,31 @@ def agree(loader: RecordLoader, *, epoch: int, host_rank: int, all_gather: AllGa
         ranks_of_hosts[statement.host_rank].append(rank)
     for host, ranks in ranks_of_hosts.items():
         _check_host(host, ranks, statements)
-    _check_replication([statements[ranks[0]] for ranks in ranks_of_hosts.values()])
-    return EpochPlan(
-        counts=tuple(statement.records for statement in statements),
-        batch_size=settings.batch_size,
-    )
+    hosts = [statements[ranks[0]] for ranks in ranks_of_hosts.values()]
+    _check_replication(hosts)
+    _check_holdings(loader, statements, hosts, all_gather)
+    return statements
+
+
+def _check_holdings(
+    loader: RecordLoader,
+    statements: Sequence[_Statement],
+    hosts: Sequence[_Statement],
+    all_gather: AllGather,
+) -> None:
+    """Refuse hosts that hold a shard in common, and an interrupted epoch whose shards are gone.
+
+    Raises:
+        AgreementError, StateError: On all ranks alike.
+    """
+    holding = sum(host.shards > 0 for host in hosts)
+    resumed = bool(statements[0].resumed_from)
+    known = all(statement.knows_holdings for statement in statements)
+    if not known and (holding > 1 or (resumed and len(hosts) > 1)):
+        holders = [Holder(said.host_rank, said.shards, said.parts) for said in statements]
+        loader.holdings = exchange_holdings(loader.shards, loader.part, holders, all_gather)
+    if resumed:
+        loader.check_resumption()
 
 
 def _check_settings(statements: Sequence[_Statement]) -> None:
@@ -177,6 +268,36 @@ def _check_replication(hosts: Sequence[_Statement]) -> None:
                 f" replicated, not sharded, and each record would be used {len(sharing)} times per"
                 " epoch. Set the channel's S3DataDistributionType to ShardedByS3Key."
             )
+
+
+def _warn_of_slow_host(
+    loader: RecordLoader, statements: Sequence[_Statement], host_rank: int
+) -> None:
+    """Say, on the host that takes the most steps, when the others wait for it, and why."""
+    batch_size = loader.settings.batch_size
+    steps = [-(-statement.records // batch_size) for statement in statements]
+    longest, mean = max(steps), sum(steps) / len(steps)
+    slowest = statements[steps.index(longest)].host_rank
+    if longest <= SLOW_STEPS * mean or host_rank != slowest or loader.part != 0:
+        return
+    records = loader.records_of_shards()
+    largest = sorted(range(len(records)), key=lambda shard: -records[shard])
+    named = ", ".join(
+        f"{loader.shards[shard].name} ({records[shard]} records)"
+        for shard in largest[:SHARDS_IN_A_WARNING]
+    )
+    logger.warning(
+        "host %d takes %d steps per epoch, the ranks take %.1f on average (%.2f times as many):"
+        " the others %s. Its shards are %d, the largest %s. Write shards of equal size, a"
+        " multiple of the hosts in number.",
+        host_rank,
+        longest,
+        mean,
+        longest / mean,
+        "stop before it is done" if loader.settings.uneven == "drop" else "wait for it",
+        len(records),
+        named,
+    )
 
 
 def _ranks_by_value(

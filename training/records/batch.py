@@ -1,33 +1,211 @@
 """A batch: the records of one rank and one step, and where each came from."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from training.records.json_lines import parse
-from training.records.reading import locate
-from training.records.windows import Line
+import numpy as np
+import pyarrow as pa
+
+from training.records.formats.protocol import Rows
+from training.records.packed import Packed
+from training.records.windows import Chunk, WindowPlace
+
+TEXT_RECORDS = 512
+"""Records made into Python objects at once where batches are smaller: many at a time cost less
+each, and all of a chunk would keep one step waiting for all of them."""
+
+
+class BatchEnd(NamedTuple):
+    """How far a rank has come in an epoch with a batch."""
+
+    window: WindowPlace
+    offset: int
+    """Records of the window's order up to and with the batch."""
 
 
 class Batch:
     """Records of one rank and one step; never empty.
 
     Attributes:
-        records: The parsed JSON objects, `batch_size` of them or, in a part's last batch, fewer.
+        data: The records, `batch_size` of them or, in a part's last batch, fewer, as the setting
+            `output` says. "str": list of str; "bytes": list of bytes; "packed": Packed; "arrow":
+            pyarrow.Array (lines) or pyarrow.Table; "records": list of dict.
+        end: How far the rank has come.
     """
 
-    __slots__ = ("_lines", "records")
+    __slots__ = ("_pieces", "_size", "data", "end")
 
-    def __init__(self, lines: Sequence[Line]) -> None:
-        self._lines = lines
-        self.records: list[dict[str, Any]] = [parse(line) for line in lines]
+    def __init__(
+        self,
+        data: Any,  # noqa: ANN401 - by the setting
+        pieces: Sequence[tuple[Rows, int, int]],
+        size: int,
+        end: BatchEnd,
+    ) -> None:
+        """Make a batch of runs of rows: (rows, first, last (exclusive))."""
+        self.data = data
+        self.end = end
+        self._pieces = pieces
+        self._size = size
 
     def __len__(self) -> int:
-        return len(self.records)
+        return self._size
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The records as dicts, whatever `data` is.
+
+        Raises:
+            RecordError: A record is damaged.
+            ValueError: The format has no such output.
+        """
+        if isinstance(self.data, list) and self.data and isinstance(self.data[0], dict):
+            return self.data
+        parts = [rows.slice(first, last) for rows, first, last in self._pieces]
+        return [record for rows in parts for record in rows.output("records")]
 
     def locate(self, index: int) -> str:
         """Say where record `index` came from: "part-00003.jsonl, line 17".
 
         Reads the shard up to there, so it is for messages only.
         """
-        line = self._lines[index]
-        return locate(line.shard, line.offset_bytes)
+        for rows, first, last in self._pieces:
+            if index < last - first:
+                return rows.locate(first + index)
+            index -= last - first
+        raise IndexError(f"a batch of {self._size} records has no record {index + self._size}")
+
+
+class Output(NamedTuple):
+    """How rows become the data of batches, one way for each of the five outputs."""
+
+    kind: str
+    convert_chunks: bool
+    """Convert a whole chunk at once, in the background: it keeps no other thread waiting."""
+    convert_records: int
+    """Otherwise: how many records to convert at once, if a batch is smaller."""
+    cut: Callable[[Any, int, int], Any]
+    join: Callable[[list[Any]], Any]
+
+
+def _join_lists(parts: list[list[Any]]) -> list[Any]:
+    return [record for part in parts for record in part]
+
+
+def _cut_list(data: list[Any], first: int, last: int) -> list[Any]:
+    return data[first:last]
+
+
+def _cut_packed(data: Packed, first: int, last: int) -> Packed:
+    offsets = data.offsets[first : last + 1]
+    return Packed(data.content[offsets[0] : offsets[-1]], offsets - offsets[0])
+
+
+def _join_packed(parts: list[Packed]) -> Packed:
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return Packed(np.concatenate([part.content for part in parts]), offsets)
+
+
+def _cut_arrow(data: Any, first: int, last: int) -> Any:  # noqa: ANN401 - Array or Table
+    return data.slice(first, last - first)
+
+
+def _join_arrow(parts: list[Any]) -> Any:  # noqa: ANN401 - Array or Table
+    if isinstance(parts[0], pa.Table):
+        return pa.concat_tables(parts, promote_options="permissive")
+    return pa.concat_arrays(parts)
+
+
+OUTPUTS = {
+    output.kind: output
+    for output in (
+        Output("str", False, TEXT_RECORDS, _cut_list, _join_lists),
+        Output("bytes", False, TEXT_RECORDS, _cut_list, _join_lists),
+        Output("packed", True, 0, _cut_packed, _join_packed),
+        Output("arrow", True, 0, _cut_arrow, _join_arrow),
+        # One batch at a time: they take long, and the first bad record must not hide good batches.
+        Output("records", False, 0, _cut_list, _join_lists),
+    )
+}
+
+
+class Converted(NamedTuple):
+    """Rows and, where that was done in the background, their data."""
+
+    chunk: Chunk
+    data: Any
+
+
+def convert(source: Iterable[Chunk], output: Output) -> Iterator[Converted]:
+    """Convert whole chunks, if that is how this output is made.
+
+    Raises:
+        RecordError: A record is damaged.
+    """
+    for chunk in source:
+        yield Converted(chunk, chunk.rows.output(output.kind) if output.convert_chunks else None)
+
+
+def batches(source: Iterable[Converted], output: Output, batch_size: int) -> Iterator[Batch]:
+    """Cut chunks into batches of `batch_size` records; the last one may be shorter.
+
+    Raises:
+        RecordError: A record is damaged.
+    """
+    begun: list[tuple[Rows, int, int]] = []
+    missing = batch_size
+    end: BatchEnd | None = None
+    for (rows, window, offset), data in source:
+        first = 0
+        if begun:
+            first = min(missing, len(rows))
+            begun.append((rows, 0, first))
+            missing -= first
+            end = BatchEnd(window, offset + first)
+            if missing:
+                continue
+            yield _joined(begun, output, batch_size, end)
+        last = first + (len(rows) - first) // batch_size * batch_size
+        yield from _cut_rows(
+            Converted(Chunk(rows, window, offset), data), output, batch_size, (first, last)
+        )
+        begun, missing = [], batch_size
+        if last < len(rows):
+            begun = [(rows, last, len(rows))]
+            missing -= len(rows) - last
+            end = BatchEnd(window, offset + len(rows))
+    if begun and end is not None:
+        yield _joined(begun, output, batch_size - missing, end)
+
+
+def _cut_rows(
+    converted: Converted, output: Output, batch_size: int, run: tuple[int, int]
+) -> Iterator[Batch]:
+    """Cut the rows `run` of a chunk, a multiple of `batch_size` of them, into batches."""
+    (rows, window, offset), chunk_data = converted
+    cut = output.cut
+    group = max(output.convert_records // batch_size, 1) * batch_size
+    if output.convert_chunks:
+        group = len(rows) + batch_size
+    for group_first in range(*run, group):
+        group_last = min(group_first + group, run[1])
+        if output.convert_chunks:
+            base, data = 0, chunk_data
+        else:
+            base, data = group_first, rows.slice(group_first, group_last).output(output.kind)
+        for first in range(group_first, group_last, batch_size):
+            last = first + batch_size
+            yield Batch(
+                cut(data, first - base, last - base),
+                ((rows, first, last),),
+                batch_size,
+                BatchEnd(window, offset + last),
+            )
+
+
+def _joined(runs: list[tuple[Rows, int, int]], output: Output, size: int, end: BatchEnd) -> Batch:
+    """Make one batch of the runs of several chunks."""
+    parts = [rows.slice(first, last).output(output.kind) for rows, first, last in runs]
+    data = parts[0] if len(parts) == 1 else output.join(parts)
+    return Batch(data, tuple(runs), size, end)

@@ -7,3 +7,7 @@ class RecordError(ValueError):
 
 class AgreementError(ValueError):
     """The ranks of one job do not fit together; every rank raises it with the same message."""
+
+
+class StateError(ValueError):
+    """The saved state of an epoch does not fit: its shards, its settings, or the state itself."""

@@ -1,70 +1,66 @@
 """The loader: a host's shards in, the batches of one of its ranks out."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import Any, Self
 
-from training.records.batch import Batch
-from training.records.blocks import count_lines
-from training.records.order import EpochOrder, cut, order_epoch
+import numpy as np
+
+from training.records.batch import OUTPUTS, Batch, BatchEnd, batches, convert
+from training.records.errors import StateError
+from training.records.formats.endings import format_of, listed
+from training.records.formats.protocol import ShardFormat
+from training.records.formats.registry import make_format
+from training.records.holdings import digest_name
+from training.records.order import OrderKey
+from training.records.prefetch import prefetched
+from training.records.resume import HostBlocks, Resumption, resume
+from training.records.segment import Place, Segment, make_segment
+from training.records.settings import LARGEST_INTEGER, LoaderSettings
 from training.records.shards import Shard, digest_listing
-from training.records.windows import Line, Window
+from training.records.state import RankState, StateShard
+from training.records.table import index_shards
+from training.records.used import UsedRecords
+from training.records.windows import WindowReader, chunks
 
-LARGEST_INTEGER = 2**63 - 1
-"""Seeds and epochs travel between ranks as signed 64-bit integers."""
+CHUNK_RECORDS = 4096
+"""Records copied out of a window at once where batches are smaller."""
 
+CHUNKS_AHEAD = 2
+"""Chunks made ahead of the one in use."""
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoaderSettings:
-    """How records are ordered and batched; the same on every rank of a job."""
-
-    batch_size: int
-    """Records of one rank in one step, 1 or more."""
-
-    seed: int
-    """Of the order, 0 to 2**63 - 1."""
-
-    shuffle: bool = True
-    """False: the order of the data, every epoch alike."""
-
-    block_bytes: int = 128 << 10
-    """Bytes of a block, 1 or more: the unit that is read and moved by the shuffle."""
-
-    window_blocks: int = 128
-    """Blocks held in memory and fully shuffled at once, 1 or more."""
-
-    def __post_init__(self) -> None:
-        for name in ("batch_size", "block_bytes", "window_blocks"):
-            value = getattr(self, name)
-            if value < 1:
-                raise ValueError(f"{name}={value}: set it to 1 or more.")
-        if not 0 <= self.seed <= LARGEST_INTEGER:
-            raise ValueError(f"seed={self.seed}: set it to 0 or more, at most {LARGEST_INTEGER}.")
+FORMAT_WITHOUT_SHARDS = "json_lines"
+"""What a host without shards reads, unless it is chosen: it makes no difference."""
 
 
 class RecordLoader:
     """Batches of one part of a host's records; a part is what one local rank reads.
 
-    The parts of a host cut one sequence, so together they hold each of its records once per epoch.
-    Memory is that of one window (`window_blocks` x `block_bytes`, plus what a line longer than a
-    block needs), 24 bytes per block, and one open file.
+    The parts of a host hold each of its records once per epoch. Memory is that of two windows
+    (`window_blocks` x `block_bytes`, plus what a line longer than a block needs), 40 bytes per
+    block, and one open file.
 
     Attributes:
         shards: What the host holds.
         settings: As given.
         part: The local rank, from 0.
         parts: Local ranks of the host.
-        counts: Records of each part; sums to the host's records, parts differ by at most 1.
+        counts: Records of each part in a whole epoch; sums to the host's records, parts differ by
+            at most 1. () where the settings leave the records uncounted.
         listing_digest: Of the shards' names and sizes, 63 bits.
+        holdings: Bytes of the shards of all hosts, by their names' digests, once the ranks have
+            told each other.
+        resumption: The interrupted epoch that was loaded.
     """
 
     def __init__(
         self, shards: Sequence[Shard], *, settings: LoaderSettings, part: int, parts: int
     ) -> None:
-        """Read every shard once to count its records.
+        """Index every shard; that reads it once where its records are to be counted.
 
         Raises:
-            RecordError: A shard is not what it was when it was listed.
-            ValueError: There is no such part.
+            RecordError: A shard is damaged, not what it was when it was listed, or of another
+                format than the others.
+            ValueError: There is no such part, or the format has no such output.
         """
         if not 0 <= part < parts:
             raise ValueError(
@@ -75,40 +71,242 @@ class RecordLoader:
         self.part = part
         self.parts = parts
         self.listing_digest = digest_listing(shards)
-        self._table = count_lines(shards, settings.block_bytes)
-        self._bounds = cut(int(self._table.counts.sum()), parts)
-        self.counts = tuple(
-            stop - start for start, stop in zip(self._bounds, self._bounds[1:], strict=False)
-        )
+        name = format_of([shard.name for shard in shards], settings.format)
+        self.format = make_format(name or FORMAT_WITHOUT_SHARDS, settings.for_format())
+        self.output = OUTPUTS[_chosen_output(settings, self.format, has_shards=bool(shards))]
+        self.table = index_shards(shards, self.format, count=settings.count)
+        self.resumption: Resumption | None = None
+        self.holdings: dict[int, int] | None = None
+        self.counts = self.segment(0).counts or ()
+        self._current: RecordEpoch | None = None
 
-    def epoch(self, epoch: int) -> Iterator[Batch]:
+    def epoch(self, epoch: int) -> "RecordEpoch":
         """Iterate over this part's batches of one epoch, counted from 0.
 
-        The batches are a function of the data, the settings, `epoch`, `part` and `parts` alone.
+        The batches are a function of the data, the settings, `epoch`, `part` and `parts` alone. An
+        epoch whose state was loaded goes on where it stopped.
 
         Raises:
-            RecordError: While iterating: a line that is not a record, or a shard that changed.
+            RecordError: While iterating: a record or a shard is damaged, or a shard changed.
+            StateError: At once: the epoch needs shards that are not there.
             ValueError: At once: `epoch` is negative.
         """
         if not 0 <= epoch <= LARGEST_INTEGER:
             raise ValueError(f"epoch={epoch}: epochs are counted from 0.")
-        order = order_epoch(
-            self._table.counts,
-            seed=self.settings.seed,
-            epoch=epoch,
-            shuffle=self.settings.shuffle,
-            window_blocks=self.settings.window_blocks,
-        )
-        return self._batches(order)
+        if self.resumption is not None and epoch == self.resumption.epoch:
+            self.check_resumption()
+        self._current = RecordEpoch(self, self.segment(epoch))
+        return self._current
 
-    def _batches(self, order: EpochOrder) -> Iterator[Batch]:
-        first, last = self._bounds[self.part], self._bounds[self.part + 1]
-        window: Window | None = None
-        for start in range(first, last, self.settings.batch_size):
-            lines: list[Line] = []
-            for piece in order.pieces(start, min(start + self.settings.batch_size, last)):
-                if window is None or window.number != piece.window:
-                    window = None  # Let go before the next is read: two would double the memory.
-                    window = Window.read(self._table, order, piece.window)
-                lines += window.lines(piece.first, piece.last)
-            yield Batch(lines)
+    def segment(self, epoch: int) -> Segment:
+        """Return what this part has to hand out in an epoch."""
+        if self.resumption is not None and epoch == self.resumption.epoch:
+            return self.resumption.segment
+        return make_segment(
+            self._key(epoch),
+            UsedRecords(),
+            self.table.layout,
+            self.table.counts,
+            part=self.part,
+            parts=self.parts,
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return this rank's state in the epoch that was begun last; see RecordEpoch.
+
+        Raises:
+            StateError: No epoch was begun.
+        """
+        if self._current is None:
+            raise StateError("No epoch was begun, so there is no state: call epoch() first.")
+        return self._current.state_dict()
+
+    def load_state_dict(self, states: Sequence[Mapping[str, Any]]) -> None:
+        """Go on with an interrupted epoch.
+
+        Args:
+            states: What `state_dict` returned on all ranks of the interrupted job, in any order.
+                The hosts may hold the shards in another way now, and have other ranks.
+
+        Raises:
+            StateError: The states are damaged, of another job or of other settings, or some are
+                missing.
+        """
+        host = HostBlocks(
+            shards=self.state_shards(),
+            layout=self.table.layout,
+            counts=self.table.counts,
+            key=self._key(0),
+            format=self.format.name,
+            block_bytes=self.settings.block_bytes,
+            part=self.part,
+            parts=self.parts,
+        )
+        self.resumption = resume([RankState.from_json(state) for state in states], host)
+
+    def _key(self, epoch: int) -> OrderKey:
+        settings = self.settings
+        return OrderKey(
+            seed=settings.seed,
+            epoch=epoch,
+            digest=0,
+            shuffle=settings.shuffle,
+            window_blocks=settings.window_blocks,
+            window_bytes=settings.window_blocks * settings.block_bytes,
+        )
+
+    def state_shards(self) -> tuple[StateShard, ...]:
+        """Return the shards as states know them."""
+        blocks = np.diff(self.table.layout.first_blocks).tolist()
+        return tuple(
+            StateShard(shard.name, shard.size_bytes, of_shard)
+            for shard, of_shard in zip(self.shards, blocks, strict=True)
+        )
+
+    def records_of_shards(self) -> list[int]:
+        """Return the records of each shard; none where they were not counted."""
+        counts = self.table.counts
+        if counts is None:
+            return []
+        before = np.concatenate([[0], np.cumsum(counts)])
+        return [int(records) for records in np.diff(before[self.table.layout.first_blocks])]
+
+    def check_resumption(self) -> None:
+        """Refuse to go on with an epoch some of whose shards are gone or have changed.
+
+        Raises:
+            StateError: Names them.
+        """
+        if self.resumption is None:
+            return
+        held = self.holdings
+        if held is None:
+            held = {digest_name(shard.name): shard.size_bytes for shard in self.shards}
+        missing, changed = [], []
+        for name, size_bytes in sorted(self.resumption.sizes.items()):
+            found = held.get(digest_name(name))
+            if found is None:
+                missing.append(name)
+            elif found != size_bytes:
+                changed.append(name)
+        if missing or changed:
+            problems = [f"{listed(missing)}: held by no host"] if missing else []
+            problems += [f"{listed(changed)}: of another size than before"] if changed else []
+            raise StateError(
+                f"The interrupted epoch cannot be ended. {'; '.join(problems)}. Put the shards back"
+                " as they were, or begin with the next epoch."
+            )
+
+
+class RecordEpoch(Iterator[Batch]):
+    """The batches of one rank in one epoch, made ahead in background threads.
+
+    Close it, or drop it, to stop these before its end.
+    """
+
+    def __init__(self, loader: RecordLoader, segment: Segment) -> None:
+        self._loader = loader
+        self._segment = segment
+        self._batches = _read(loader, segment)
+        self._end: BatchEnd | None = None
+
+    def __next__(self) -> Batch:
+        batch = next(self._batches)
+        self._end = batch.end
+        return batch
+
+    def __iter__(self) -> Self:
+        return self
+
+    def close(self) -> None:
+        """Stop reading ahead."""
+        self._batches.close()
+
+    def ahead(self) -> Iterator[Batch]:
+        """Iterate over the batches without handing them out: `hand_out` says when each is."""
+        return self._batches
+
+    def hand_out(self, batch: Batch) -> None:
+        """Let the state be that after `batch`."""
+        self._end = batch.end
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return how far this rank has come: small, and what JSON can hold.
+
+        With the states of all other ranks it tells which records of the epoch are left, whatever
+        ranks and hosts go on with them.
+        """
+        loader, segment = self._loader, self._segment
+        order = segment.order
+        now = segment.start
+        if self._end is not None:
+            now = Place(self._end.window.number, self._end.offset)
+        return RankState(
+            key=segment.key,
+            format=loader.format.name,
+            block_bytes=loader.settings.block_bytes,
+            counted=loader.table.counts is not None,
+            sequential=loader.table.layout.sequential,
+            window_firsts=None if order.sizes is None else tuple(order.window_firsts.tolist()),
+            shards=loader.state_shards(),
+            part=loader.part,
+            parts=loader.parts,
+            used_before=segment.used,
+            first=segment.first,
+            now=now,
+            counts=self._counts_of({segment.first.window, now.window}),
+        ).to_json()
+
+    def _counts_of(self, windows: set[int]) -> dict[int, int]:
+        """Return the records of each block of some windows, as far as they are known."""
+        order, table_counts = self._segment.order, self._loader.table.counts
+        counts: dict[int, int] = {}
+        for window in windows:
+            if window >= order.windows:
+                continue
+            blocks = order.blocks_of(window)
+            if table_counts is not None:
+                known = table_counts[blocks].tolist()
+            elif self._end is not None and self._end.window.number == window:
+                known = self._end.window.lengths.tolist()
+            else:
+                counts |= self._segment.start_counts
+                continue
+            counts |= dict(zip(blocks.tolist(), known, strict=True))
+        return counts
+
+
+def _read(loader: RecordLoader, segment: Segment) -> Generator[Batch, None, None]:
+    """Read, order, convert and cut: what is before the last of these is done in the background."""
+    # Not a method: a generator that holds its owner would keep both, and the threads, from ending.
+    settings, output = loader.settings, loader.output
+    size = settings.batch_size
+    reader = WindowReader(
+        shard_format=loader.format,
+        table=loader.table,
+        order=segment.order,
+        used=segment.used,
+    )
+    windows = reader.windows(segment.pieces())
+    if settings.prefetch:
+        windows = prefetched(windows, ahead=1)
+    made = convert(chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size), output)
+    if settings.prefetch:
+        made = prefetched(made, ahead=CHUNKS_AHEAD)
+    yield from batches(made, output, size)
+
+
+def _chosen_output(settings: LoaderSettings, shard_format: ShardFormat, *, has_shards: bool) -> str:
+    """Return the output that is wanted, the format's first if there is no wish.
+
+    Raises:
+        ValueError: The format has none such.
+    """
+    if settings.output is None:
+        return shard_format.outputs[0]
+    if has_shards and settings.output not in shard_format.outputs:
+        raise ValueError(
+            f"output={settings.output!r}: shards of format {shard_format.name} come as"
+            f" {', '.join(shard_format.outputs)}."
+        )
+    return settings.output

@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from training.records.errors import RecordError
-
-SHARD_ENDING = ".jsonl"
-"""The one format of this layer: JSON Lines, one JSON object per line."""
-
-NAMES_IN_A_MESSAGE = 5
-"""File names a message lists before it only counts the rest."""
+from training.records.formats.endings import format_of, listed
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +28,7 @@ class Shard:
     """Size when listed, 1 or more; a file that has another size when it is read is refused."""
 
 
-def find_shards(directory: Path) -> tuple[Shard, ...]:
+def find_shards(directory: Path, *, chosen_format: str | None = None) -> tuple[Shard, ...]:
     """List the shards below `directory`, nested ones too.
 
     Hidden files (any part of the path starts with a dot) and zero-byte files are skipped, with a
@@ -41,13 +36,14 @@ def find_shards(directory: Path) -> tuple[Shard, ...]:
 
     Args:
         directory: A channel's directory; an empty one is a host without data.
+        chosen_format: Of the shards, by name; None: by the ending of their names.
 
     Returns:
         The shards in the order of their names' UTF-8 bytes.
 
     Raises:
         RecordError: `directory` is not a directory, cannot be read, or holds something that is not
-            a JSON Lines file.
+            a file, files with unknown endings or files of several formats.
     """
     if not directory.is_dir():
         raise RecordError(
@@ -67,17 +63,16 @@ def find_shards(directory: Path) -> tuple[Shard, ...]:
             refused.append(name)
         elif status.st_size == 0:
             empty.append(name)
-        elif not name.endswith(SHARD_ENDING):
-            refused.append(name)
         else:
             shards.append(Shard(name=name, path=path, size_bytes=status.st_size))
     if refused:
-        raise RecordError(
-            f"{_listed(refused)} below {directory}: only files whose names end in {SHARD_ENDING}"
-            " (one JSON object per line) can be read. Convert, rename or remove the others."
-        )
+        raise RecordError(f"{listed(refused)} below {directory}: not regular files. Remove them.")
+    try:
+        format_of([shard.name for shard in shards], chosen_format)
+    except RecordError as error:
+        raise RecordError(f"In {directory}: {error}") from None
     if empty:
-        logger.warning("skipped zero-byte files below %s: %s", directory, _listed(empty))
+        logger.warning("skipped zero-byte files below %s: %s", directory, listed(empty))
     return tuple(sorted(shards, key=lambda shard: os.fsencode(shard.name)))
 
 
@@ -110,7 +105,7 @@ def _visible_files(directory: Path) -> Iterator[str]:
                 )
         yield from ((below / name).as_posix() for name in file_names if not name.startswith("."))
     if hidden:
-        logger.warning("skipped hidden files below %s: %s", directory, _listed(sorted(hidden)))
+        logger.warning("skipped hidden files below %s: %s", directory, listed(sorted(hidden)))
 
 
 def _refuse_unreadable(error: OSError) -> None:
@@ -118,10 +113,3 @@ def _refuse_unreadable(error: OSError) -> None:
     raise RecordError(
         f"{error.filename} cannot be listed ({error.strerror}). Make it readable."
     ) from error
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Join the first few of `names` and count the rest."""
-    shown = ", ".join(names[:NAMES_IN_A_MESSAGE])
-    rest = len(names) - NAMES_IN_A_MESSAGE
-    return f"{shown} and {rest} more" if rest > 0 else shown

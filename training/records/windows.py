@@ -1,74 +1,111 @@
-"""A window: the lines of a few blocks in memory, handed out in the epoch's order."""
+"""Windows: the records of a few blocks in memory, handed out in the epoch's order, in chunks."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.blocks import BlockLines, BlockTable, read_blocks
-from training.records.order import EpochOrder
-from training.records.shards import Shard
+from training.records.formats.protocol import BlockRef, Records, Rows, ShardFormat
+from training.records.order import EpochOrder, Piece
+from training.records.reading import changed
+from training.records.table import BlockTable
+from training.records.used import UsedRecords
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+class WindowPlace(NamedTuple):
+    """What is to be remembered of a window once its records are gone."""
+
+    number: int
+    lengths: NDArray[np.int64]
+    """Records of each of its blocks, used ones too, by ascending block number; shape (blocks,)."""
 
 
-class Line(NamedTuple):
-    """One line of a shard."""
+class Chunk(NamedTuple):
+    """Some records of a window, in the epoch's order."""
 
-    shard: Shard
-    offset_bytes: int
-    """Where the line starts in the shard."""
-    content: bytes
-    """Without newline, final carriage return and, at the start of a file, byte order mark."""
+    rows: Rows
+    window: WindowPlace
+    first: int
+    """Position of the first of them in the window's order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Lines of one window. Memory: the blocks' bytes plus 40 bytes per line."""
+    """The records of one window."""
 
-    number: int
-    blocks: list[BlockLines]
-    block_of: NDArray[np.int64]
-    """Index into `blocks` of each line, in the epoch's order; shape (lines,). The next two too."""
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
+    place: WindowPlace
+    records: Records
+    indices: NDArray[np.int64]
+    """The record at each position of the window's order, used ones left out; shape (records,)."""
 
-    @classmethod
-    def read(cls, table: BlockTable, order: EpochOrder, number: int) -> Self:
-        """Read a window's blocks and put their lines into the epoch's order.
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowReader:
+    """Reads the windows of one order."""
+
+    shard_format: ShardFormat
+    table: BlockTable
+    order: EpochOrder
+    used: UsedRecords
+    """Records that are no longer handed out."""
+
+    def windows(self, pieces: Iterable[Piece]) -> Iterator[tuple[Window, Piece]]:
+        """Read the window of each piece, one after the other.
 
         Raises:
-            RecordError: A shard is not what it was when its lines were counted.
+            RecordError: A shard is damaged, or not what it was when it was indexed.
         """
-        blocks = read_blocks(table, order.blocks_of(number))
-        permutation = order.permutation(number)
-        lengths = [len(block.starts) for block in blocks]
-        return cls(
-            number=number,
-            blocks=blocks,
-            block_of=np.repeat(np.arange(len(blocks)), lengths)[permutation],
-            starts=np.concatenate([block.starts for block in blocks])[permutation],
-            stops=np.concatenate([block.stops for block in blocks])[permutation],
+        for piece in pieces:
+            # In one expression: a name would hold on to the window while the next one is read.
+            yield self.read(piece.window), piece
+
+    def read(self, number: int) -> Window:
+        """Read one window.
+
+        Raises:
+            RecordError: A shard is damaged, or not what it was when it was indexed.
+        """
+        blocks = self.order.blocks_of(number)
+        refs = self.table.refs(blocks)
+        records = self.shard_format.read(refs)
+        if self.table.counts is not None:
+            _check_counts(refs, records.lengths, self.table.counts[blocks])
+        unused = self.used.unused(blocks, records.lengths)
+        total = int(records.lengths.sum()) if unused is None else len(unused)
+        indices = self.order.permutation(number, total)
+        return Window(
+            place=WindowPlace(number, records.lengths),
+            records=records,
+            indices=indices if unused is None else unused[indices],
         )
 
-    def lines(self, first: int, last: int) -> list[Line]:
-        """Return the lines at the positions `first` to `last` (exclusive) of the window's order."""
-        chosen = slice(first, last)
-        return [
-            _line(self.blocks[block], start, stop)
-            for block, start, stop in zip(
-                self.block_of[chosen].tolist(),
-                self.starts[chosen].tolist(),
-                self.stops[chosen].tolist(),
-                strict=True,
-            )
-        ]
+
+def chunks(windows: Iterable[tuple[Window, Piece]], *, chunk_records: int) -> Iterator[Chunk]:
+    """Copy the records of windows, in the epoch's order, into chunks.
+
+    Args:
+        windows: And the piece of each that is wanted.
+        chunk_records: Of each chunk, 1 or more; fewer where a piece ends.
+    """
+    for window, piece in windows:
+        last = len(window.indices) if piece.last is None else piece.last
+        for first in range(piece.first, last, chunk_records):
+            chosen = window.indices[first : min(first + chunk_records, last)]
+            yield Chunk(window.records.take(chosen), window.place, first)
+        del window
 
 
-def _line(block: BlockLines, start: int, stop: int) -> Line:
-    content = bytes(block.content[start:stop]).removesuffix(b"\r")
-    offset_bytes = block.base_byte + start
-    if offset_bytes == 0:
-        content = content.removeprefix(BYTE_ORDER_MARK)
-    return Line(block.shard, offset_bytes, content)
+def _check_counts(
+    blocks: list[BlockRef], lengths: NDArray[np.int64], counts: NDArray[np.int64]
+) -> None:
+    """Refuse a block whose records are not those that were counted: parts would overlap.
+
+    Raises:
+        RecordError: The counts differ.
+    """
+    for index in np.flatnonzero(lengths != counts).tolist():
+        shard, start, _ = blocks[index]
+        how = f"a block at {start} had {counts[index]} records and has {lengths[index]}"
+        raise changed(shard, how)

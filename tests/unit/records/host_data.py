@@ -1,10 +1,24 @@
 """Hosts as the tests lay them out: shards on disk, loaders over them, ranks that agree."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from threading import Barrier, BrokenBarrierError
+from typing import Any, TypeVar
 
-from training.records import EpochPlan, LoaderSettings, RecordLoader, agree, find_shards
+from training.records import (
+    AllGather,
+    EpochPlan,
+    LoaderSettings,
+    Packed,
+    RecordLoader,
+    agree,
+    find_shards,
+)
+
+T = TypeVar("T")
 
 
 def write_shards(directory: Path, contents: Mapping[str, bytes]) -> Path:
@@ -43,12 +57,34 @@ def ids_of(loaders: Sequence[RecordLoader], epoch: int = 0) -> list[int]:
     return [record["id"] for record in records_of(loaders, epoch)]
 
 
-class _AllStatements(Exception):  # noqa: N818 - not an error: it leaves a call once it has spoken
-    """Carries a rank's statement out of `agree`."""
+def lines_of(data: Any) -> list[bytes]:  # noqa: ANN401 - whatever a batch's data may be
+    """Return the records of a batch of JSON Lines, as lines, whatever its output."""
+    if isinstance(data, Packed):
+        bounds = pairwise(data.offsets.tolist())
+        return [data.content[first:last].tobytes() for first, last in bounds]
+    records = data if isinstance(data, list) else data.to_pylist()
+    return [
+        record.encode()
+        if isinstance(record, str)
+        else record
+        if isinstance(record, bytes)
+        else json.dumps(record).encode()
+        for record in records
+    ]
+
+
+class LostRankError(Exception):
+    """A rank left the job while others wait for it in a collective."""
 
 
 class Ranks:
-    """The ranks of a job in one process; its all_gather answers with what each of them said."""
+    """The ranks of a job, a thread each; their all_gather is a real meeting of all of them.
+
+    Attributes:
+        loaders: Of each rank.
+        host_ranks: Number of each rank's host.
+        collectives: How often each rank has called all_gather.
+    """
 
     def __init__(self, loaders_of_hosts: Sequence[Sequence[RecordLoader]]) -> None:
         self.loaders = [loader for loaders in loaders_of_hosts for loader in loaders]
@@ -57,44 +93,54 @@ class Ranks:
 
     def agree(self, epochs: Sequence[int] | int = 0) -> list[EpochPlan | Exception]:
         """Let every rank agree; return each one's plan or what it raised."""
-        if isinstance(epochs, int):
-            epochs = [epochs] * len(self.loaders)
-        statements = [self._statement(rank, epoch) for rank, epoch in enumerate(epochs)]
-        outcomes: list[EpochPlan | Exception] = []
-        for rank, epoch in enumerate(epochs):
+        of_ranks = [epochs] * len(self.loaders) if isinstance(epochs, int) else epochs
 
-            def all_gather(mine: Sequence[int], rank: int = rank) -> Sequence[Sequence[int]]:
-                self.collectives[rank] += 1
-                assert list(mine) == statements[rank]
-                return statements
-
+        def agree_as(rank: int, all_gather: AllGather) -> EpochPlan | Exception:
+            loader, host_rank = self.loaders[rank], self.host_ranks[rank]
             try:
-                outcomes.append(
-                    agree(
-                        self.loaders[rank],
-                        epoch=epoch,
-                        host_rank=self.host_ranks[rank],
-                        all_gather=all_gather,
-                    )
+                return agree(
+                    loader, epoch=of_ranks[rank], host_rank=host_rank, all_gather=all_gather
                 )
             except ValueError as error:
-                outcomes.append(error)
-        return outcomes
+                return error
 
-    def _statement(self, rank: int, epoch: int) -> list[int]:
-        said: list[int] = []
+        return self.run(agree_as)
 
-        def listen(mine: Sequence[int]) -> Sequence[Sequence[int]]:
-            said.extend(mine)
-            raise _AllStatements
+    def run(self, work: Callable[[int, AllGather], T]) -> list[T]:
+        """Let every rank do `work` at the same time.
 
-        try:
-            agree(
-                self.loaders[rank],
-                epoch=epoch,
-                host_rank=self.host_ranks[rank],
-                all_gather=listen,
-            )
-        except _AllStatements:
-            return said
-        raise AssertionError("agree returned without a collective")
+        Returns:
+            What it returned, by rank.
+
+        Raises:
+            LostRankError: A rank ended while others were in a collective.
+        """
+        told: list[Sequence[int]] = [()] * len(self.loaders)
+        meeting = Barrier(len(self.loaders), timeout=30)
+
+        def as_rank(rank: int) -> T:
+            def all_gather(mine: Sequence[int]) -> Sequence[Sequence[int]]:
+                self.collectives[rank] += 1
+                if any(ended):
+                    meeting.abort()
+                told[rank] = [*mine]
+                try:
+                    meeting.wait()
+                    said = list(told)
+                    meeting.wait()
+                except BrokenBarrierError:
+                    raise LostRankError(rank) from None
+                assert len({len(numbers) for numbers in said}) == 1
+                assert all(-(2**63) <= number < 2**63 for number in said[rank])
+                return said
+
+            try:
+                return work(rank, all_gather)
+            finally:
+                ended[rank] = True
+                if meeting.n_waiting and sum(ended) + meeting.n_waiting >= len(ended):
+                    meeting.abort()
+
+        ended = [False] * len(self.loaders)
+        with ThreadPoolExecutor(max(len(self.loaders), 1)) as threads:
+            return list(threads.map(as_rank, range(len(self.loaders))))

@@ -1,3 +1,4 @@
+import logging
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -6,6 +7,7 @@ import pytest
 
 from tests.unit.records.host_data import Ranks, host_loaders, numbered, write_shards
 from training.records import AgreementError, EpochPlan, LoaderSettings, RecordLoader, find_shards
+from training.records.holdings import digest_name
 
 SETTINGS = LoaderSettings(batch_size=4, seed=3, block_bytes=64)
 
@@ -34,11 +36,80 @@ def _refusal(ranks: Ranks, epochs: list[int] | int = 0) -> str:
     return messages.pop()
 
 
-def test_all_ranks_get_one_plan_from_one_collective(tmp_path: Path) -> None:
+def test_all_ranks_get_one_plan_from_one_collective_per_epoch(tmp_path: Path) -> None:
     ranks = Ranks(_hosts(tmp_path, 13, 0, 4))
     plan = EpochPlan(counts=(6, 7, 0, 0, 2, 2), batch_size=4)
     assert ranks.agree(5) == [plan] * 6
+    # In a job's first epoch, one more tells all hosts which of them holds which shard.
+    assert ranks.collectives == [2] * 6
+    assert ranks.agree(6) == [plan] * 6
+    assert ranks.collectives == [3] * 6
+
+
+def test_one_host_with_shards_need_not_tell_which(tmp_path: Path) -> None:
+    ranks = Ranks(_hosts(tmp_path, 0, 7, 0))
+    assert ranks.agree() == [EpochPlan(counts=(0, 0, 3, 4, 0, 0), batch_size=4)] * 6
     assert ranks.collectives == [1] * 6
+
+
+def test_all_ranks_refuse_a_shard_that_two_hosts_hold(tmp_path: Path) -> None:
+    hosts = _hosts(tmp_path, 5, 6, 7)
+    shared = {f"deep/é {n}.jsonl": numbered(2, first=90 + n) for n in range(3)}
+    for host in (1, 2):
+        write_shards(tmp_path / f"algo-{host + 1}", shared)
+        hosts[host] = host_loaders(tmp_path / f"algo-{host + 1}", SETTINGS, parts=host + 1)
+    ranks = Ranks(hosts)
+    message = _refusal(ranks)
+    assert message.startswith("The hosts 1, 2 both hold the shard deep/é ")
+    assert ".jsonl and 2 more: their records would be used several times" in message
+    assert ranks.collectives == [3] * 7
+
+
+def test_hosts_may_hold_many_shards_between_ranks_of_any_number(tmp_path: Path) -> None:
+    hosts = []
+    for host, (shards, parts) in enumerate([(7, 3), (1, 1), (2, 4), (0, 2)]):
+        contents = {f"{host}-{n}.jsonl": numbered(1) for n in range(shards)}
+        hosts.append(
+            host_loaders(write_shards(tmp_path / str(host), contents), SETTINGS, parts=parts)
+        )
+    ranks = Ranks(hosts)
+    assert all(isinstance(plan, EpochPlan) for plan in ranks.agree())
+    names = [
+        f"{host}-{n}.jsonl" for host, shards in [(0, 7), (1, 1), (2, 2)] for n in range(shards)
+    ]
+    size = len(numbered(1))
+    expected = {digest_name(name): size for name in names}
+    assert all(loader.holdings == expected for loader in ranks.loaders)
+
+
+def test_dropping_plans_full_batches_of_all_ranks_only() -> None:
+    plan = EpochPlan(counts=(9, 8, 13), batch_size=4, uneven="drop")
+    assert plan.steps == 2
+    assert [plan.records_in_step(step) for step in range(2)] == [12, 12]
+    assert plan.records == 24
+    assert EpochPlan(counts=(9, 8, 13), batch_size=4).records == 30
+    assert EpochPlan(counts=(9, 0), batch_size=4, uneven="drop").steps == 0
+
+
+def test_a_host_with_most_steps_is_warned_of_by_its_shards(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    hosts = _hosts(tmp_path, 9, 40, 8)
+    write_shards(tmp_path / "algo-2", {"b.jsonl": numbered(60)})
+    hosts[1] = host_loaders(tmp_path / "algo-2", SETTINGS, parts=2)
+    with caplog.at_level(logging.WARNING):
+        Ranks(hosts).agree()
+    (message,) = caplog.messages
+    assert message.startswith("host 1 takes 13 steps per epoch, the ranks take 5.2 on average")
+    assert "the largest b.jsonl (60 records), part-1.jsonl (40 records)." in message
+
+
+def test_hosts_with_almost_equal_steps_are_not_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        Ranks(_hosts(tmp_path, 401, 403, 400)).agree()
+    assert caplog.messages == []
 
 
 def test_a_plan_knows_every_step() -> None:
@@ -70,6 +141,7 @@ def test_a_job_without_records_has_no_steps(tmp_path: Path) -> None:
         ("shuffle", False, "1 on ranks 0, 1, 2, 0 on rank 3"),
         ("block_bytes", 65, "64 on ranks 0, 1, 2, 65 on rank 3"),
         ("window_blocks", 9, "128 on ranks 0, 1, 2, 9 on rank 3"),
+        ("count", False, "1 on ranks 0, 1, 2, 0 on rank 3"),
     ],
 )
 def test_refuses_different_settings(tmp_path: Path, name: str, value: int, shown: str) -> None:
@@ -138,5 +210,5 @@ def test_every_statement_fits_a_signed_64_bit_integer(tmp_path: Path) -> None:
     settings = _settings(seed=2**63 - 1)
     write_shards(tmp_path, {"a.jsonl": numbered(3)})
     ranks = Ranks([host_loaders(tmp_path, settings)])
+    # Ranks checks each integer.
     assert ranks.agree(2**40) == [EpochPlan(counts=(3,), batch_size=4)]
-    assert all(0 <= integer < 2**63 for integer in ranks._statement(0, 2**40))

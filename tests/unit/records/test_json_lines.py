@@ -1,21 +1,24 @@
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from training.records import RecordError, Shard
-from training.records.json_lines import parse
-from training.records.windows import Line
+from training.records.formats.json_lines import make
+from training.records.formats.protocol import BlockRef, FormatSettings
 
 
 @pytest.fixture
 def parsed(tmp_path: Path) -> Any:  # noqa: ANN401 - a function of the tests below
     def parse_second_line(content: bytes) -> dict[str, Any]:
         path = tmp_path / "part.jsonl"
-        path.write_bytes(b"{}\n" + content + b"\n")
+        path.write_bytes(b"{}\n" + content + b"\n{}\n")
         shard = Shard(name="part.jsonl", path=path, size_bytes=path.stat().st_size)
-        return parse(Line(shard, 3, content))
+        block = BlockRef(shard, 0, shard.size_bytes)
+        records = make("json_lines", FormatSettings()).read([block])
+        return cast("dict[str, Any]", records.take(np.array([1])).output("records")[0])
 
     return parse_second_line
 

@@ -11,11 +11,16 @@ def test_the_public_names() -> None:
         "Batch",
         "EpochPlan",
         "LoaderSettings",
+        "Packed",
+        "RecordEpoch",
         "RecordError",
         "RecordLoader",
         "Shard",
+        "StateError",
+        "Step",
         "agree",
         "find_shards",
+        "steps_of_epoch",
     ]
     assert all(hasattr(training.records, name) for name in training.records.__all__)
 

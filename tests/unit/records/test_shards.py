@@ -59,15 +59,31 @@ def test_logs_nothing_when_nothing_is_skipped(
 
 
 def test_refuses_other_endings_by_name(tmp_path: Path) -> None:
-    write_shards(tmp_path, {"a.jsonl": ONE, "b.csv": ONE, "c/_SUCCESS": ONE, "d.jsonl.gz": ONE})
+    write_shards(tmp_path, {"a.jsonl": ONE, "b.xls": ONE, "c/_SUCCESS": ONE, "d.jsonl.bz2": ONE})
     with pytest.raises(RecordError, match=r"\.jsonl.*Convert, rename or remove") as caught:
         find_shards(tmp_path)
-    assert all(name in str(caught.value) for name in ("b.csv", "c/_SUCCESS", "d.jsonl.gz"))
+    assert all(name in str(caught.value) for name in ("b.xls", "c/_SUCCESS", "d.jsonl.bz2"))
     assert "a.jsonl" not in str(caught.value)
 
 
+def test_refuses_mixed_formats_by_name(tmp_path: Path) -> None:
+    write_shards(tmp_path, {"a.jsonl": ONE, "b.csv": ONE, "c.NDJSON": ONE, "d.jsonl.gz": ONE})
+    with pytest.raises(RecordError, match=r"must be of one format. Convert or remove") as caught:
+        find_shards(tmp_path)
+    kinds = ["a.jsonl, c.NDJSON (json_lines)", "b.csv (csv)", "d.jsonl.gz (compressed_json_lines)"]
+    assert all(kind in str(caught.value) for kind in kinds)
+
+
+def test_a_chosen_format_leaves_endings_free_but_for_compressed_files(tmp_path: Path) -> None:
+    write_shards(tmp_path, {"a.csv": ONE, "b": ONE})
+    assert len(find_shards(tmp_path, chosen_format="lines")) == 2
+    write_shards(tmp_path, {"c.gz": ONE})
+    with pytest.raises(RecordError, match=r"c\.gz \(compressed_lines\)"):
+        find_shards(tmp_path, chosen_format="lines")
+
+
 def test_names_a_few_of_many_refused_files(tmp_path: Path) -> None:
-    write_shards(tmp_path, {f"{n:02d}.txt": ONE for n in range(20)})
+    write_shards(tmp_path, {f"{n:02d}.xls": ONE for n in range(20)})
     with pytest.raises(RecordError, match="and 15 more"):
         find_shards(tmp_path)
 

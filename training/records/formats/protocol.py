@@ -60,6 +60,14 @@ class ShardIndex:
     counts: NDArray[np.int64] | None
     """Records of each block, shape (blocks,); None: not known without reading the shard."""
 
+    sizes: NDArray[np.int64] | None = None
+    """Bytes of memory the records of each block take, about; shape (blocks,); None: the
+    differences of `bounds`, which are then bytes and, but for a shard's last block, equal."""
+
+    sequential: bool = False
+    """Whether a block can only be reached by reading its shard from the start. The blocks of a
+    shard then stay together in every order, ascending; the same for all shards of a format."""
+
 
 class Rows(Protocol):
     """Records in the order in which they are handed out."""
@@ -70,7 +78,7 @@ class Rows(Protocol):
         """Return the rows `start` to `stop` (exclusive) without copying their content."""
         ...
 
-    def output(self, kind: str) -> Any:  # noqa: ANN401 - one of five kinds, by its name
+    def output(self, kind: str) -> Any:  # noqa: ANN401 - by kind
         """Return the content as one of the format's `outputs`.
 
         Returns:

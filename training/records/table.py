@@ -1,0 +1,73 @@
+"""All blocks of a host, numbered through its shards in order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.records.formats.protocol import BlockRef, ShardFormat
+from training.records.order import BlockLayout
+from training.records.shards import Shard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockTable:
+    """All blocks of a host; 16 bytes per block."""
+
+    shards: tuple[Shard, ...]
+
+    bounds: NDArray[np.int64]
+    """The shards' own bounds (see ShardIndex), one shard after the other; shape
+    (blocks + shards,)."""
+
+    counts: NDArray[np.int64] | None
+    """Records of each block, shape (blocks,); None: not known before they are read."""
+
+    layout: BlockLayout
+    """What their order depends on."""
+
+    def refs(self, numbers: NDArray[np.int64]) -> list[BlockRef]:
+        """Return the blocks with these numbers."""
+        shard_numbers = np.searchsorted(self.layout.first_blocks, numbers, side="right") - 1
+        # Each shard before has one bound more than blocks.
+        starts = self.bounds[numbers + shard_numbers]
+        stops = self.bounds[numbers + shard_numbers + 1]
+        return [
+            BlockRef(self.shards[shard], start, stop)
+            for shard, start, stop in zip(
+                shard_numbers.tolist(), starts.tolist(), stops.tolist(), strict=True
+            )
+        ]
+
+
+def index_shards(shards: Sequence[Shard], shard_format: ShardFormat, *, count: bool) -> BlockTable:
+    """Find the blocks of all shards.
+
+    Args:
+        shards: Of the host, in their order.
+        shard_format: Theirs.
+        count: Whether to count the records of each block where that takes reading it.
+
+    Raises:
+        RecordError: A shard is damaged, or not what it was when it was listed.
+    """
+    indices = [shard_format.index(shard, count=count) for shard in shards]
+    blocks = [len(index.bounds) - 1 for index in indices]
+    counts = [index.counts for index in indices if index.counts is not None]
+    sizes = [np.diff(index.bounds) if index.sizes is None else index.sizes for index in indices]
+    layout = BlockLayout(
+        first_blocks=np.cumsum([0, *blocks], dtype=np.int64),
+        sequential=any(index.sequential for index in indices),
+        sizes=_joined(sizes) if any(index.sizes is not None for index in indices) else None,
+    )
+    return BlockTable(
+        shards=tuple(shards),
+        layout=layout,
+        bounds=_joined([index.bounds for index in indices]),
+        counts=_joined(counts) if len(counts) == len(indices) else None,
+    )
+
+
+def _joined(arrays: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    return np.concatenate([np.empty(0, np.int64), *arrays])
