@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from training.records.errors import RecordError
 from training.records.formats.protocol import BlockRef, FormatSettings, ShardIndex
@@ -49,7 +50,9 @@ class ParquetFormat:
         """
         with self._opened(shard) as file:
             counts = np.array(_rows_of_groups(file), np.int64)
-        return ShardIndex(bounds=np.arange(len(counts) + 1, dtype=np.int64), counts=counts)
+            sizes = _bytes_of_groups(file.metadata, self._columns)
+        bounds = np.arange(len(counts) + 1, dtype=np.int64)
+        return ShardIndex(bounds=bounds, counts=counts, sizes=sizes)
 
     def read(self, blocks: Sequence[BlockRef]) -> TableRecords:
         """Read some row groups, with one file open at a time; see ShardFormat."""
@@ -169,6 +172,21 @@ def _read_groups(
 
 def _rows_of_groups(file: pq.ParquetFile) -> list[int]:
     return [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
+
+
+def _bytes_of_groups(footer: pq.FileMetaData, columns: tuple[str, ...] | None) -> NDArray[np.int64]:
+    """Return the bytes of each row group's chosen columns, decompressed; shape (row groups,)."""
+    paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
+    chosen = [
+        number
+        for number, path in enumerate(paths)
+        # A column of lists or structs has several, below its name.
+        if columns is None or path in columns or path.partition(".")[0] in columns
+    ]
+    groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+    return np.array(
+        [sum(group.column(n).total_uncompressed_size for n in chosen) for group in groups], np.int64
+    )
 
 
 def _damaged(shard: Shard, problem: object) -> RecordError:

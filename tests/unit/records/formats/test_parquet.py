@@ -42,6 +42,24 @@ def test_row_groups_are_blocks_and_the_footer_counts_them(tmp_path: Path) -> Non
         assert index.counts.tolist() == [4, 4, 2]
 
 
+def test_the_sizes_of_blocks_are_those_of_the_chosen_columns(tmp_path: Path) -> None:
+    columns = {"id": range(100), "text": ["x" * 100] * 100, "tags": [["a"] * 9] * 100}
+    shard = write(
+        tmp_path, "a.parquet", columns, rows_of_a_group=50, use_dictionary=False, compression="zstd"
+    )
+    sizes = {
+        name: ParquetFormat(columns=chosen).index(shard, count=True).sizes
+        for name, chosen in {"id": ("id",), "text": ("text",), "tags": ("tags",), "": None}.items()
+    }
+    numbers_of = {name: [] if size is None else size.tolist() for name, size in sizes.items()}
+    # 50 numbers of 8 bytes; 50 texts of 100 bytes and their lengths of 4; and a page's header each.
+    assert [400 < size < 600 for size in numbers_of["id"]] == [True, True]
+    assert [5200 < size < 5800 for size in numbers_of["text"]] == [True, True]
+    assert [size > 50 * 9 * 5 for size in numbers_of["tags"]] == [True, True]
+    parts = zip(numbers_of["id"], numbers_of["text"], numbers_of["tags"], strict=True)
+    assert numbers_of[""] == [sum(part) for part in parts]
+
+
 def test_the_index_reads_no_data(tmp_path: Path) -> None:
     shard = write(tmp_path, "a.parquet", numbers(0, 1000), rows_of_a_group=100, compression="none")
     content = bytearray(shard.path.read_bytes())
