@@ -9,6 +9,7 @@ from training.contract.errors import ContractError
 from training.pytorch.model_file import load_config, load_weights
 from training.pytorch.task import TextTask
 from training.records import LoaderSettings, RecordError, RecordLoader, find_shards
+from training.records.encoding import example_output
 from training.steps.confusion import Confusion
 
 _BATCH_SIZE: Final = 256
@@ -32,9 +33,12 @@ def count_predictions(model_folder: Path, test_folder: Path) -> Confusion:
     model = task.build_model()
     model.load_state_dict(load_weights(model_folder))
     model.eval()
+    shards = find_shards(test_folder)
     loader = RecordLoader(
-        find_shards(test_folder),
-        settings=LoaderSettings(batch_size=_BATCH_SIZE, seed=0, shuffle=False),
+        shards,
+        settings=LoaderSettings(
+            batch_size=_BATCH_SIZE, seed=0, shuffle=False, output=example_output(shards)
+        ),
         part=0,
         parts=1,
     )

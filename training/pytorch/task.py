@@ -1,15 +1,18 @@
 """The task: text in, the probability of label 1 out. Replace this file to train something else."""
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim import AdamW, Optimizer
 
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.ngrams import hash_ngrams
-from training.records import Batch, RecordError
+from training.records import Batch
+from training.records.encoding import NgramEncoder, read_examples
+from training.records.packed import Packed
 
 _DTYPES: Final = {"float32": torch.float32, "float64": torch.float64}
 _INITIAL_SCALE: Final = 0.1
@@ -59,6 +62,9 @@ class TextTask:
     def __init__(self, hyperparameters: TrainingHyperparameters) -> None:
         self._hyperparameters = hyperparameters
         self._dtype = _DTYPES[hyperparameters.dtype]
+        self._encoder = NgramEncoder(
+            buckets=hyperparameters.hash_buckets, ngrams=hyperparameters.ngrams
+        )
 
     def build_model(self) -> TextClassifier:
         """Make a model with fresh weights. They follow from the hyperparameters, seed included."""
@@ -79,18 +85,13 @@ class TextTask:
         Raises:
             RecordError: a record lacks its text or label, or has another type of it.
         """
-        texts, labels = [], []
-        for index, record in enumerate(batch.records):
-            problem = _problem(record)
-            if problem is not None:
-                raise RecordError(f"{batch.locate(index)}: {problem}")
-            texts.append(record["text"])
-            labels.append(record["label"])
-        return self._inputs(texts, labels)
+        examples = read_examples(batch)
+        return self._inputs(examples.texts, examples.labels)
 
     def filler(self) -> Inputs:
         """Make a batch of one record for a rank that has run out; its loss gets weight 0."""
-        return self._inputs([""], [0])
+        one_empty = Packed(np.empty(0, np.uint8), np.zeros(2, np.int64))
+        return self._inputs(one_empty, np.zeros(1, np.int64))
 
     def record_losses(self, logits: Tensor, inputs: Inputs) -> Tensor:
         """Compute the loss of each record, shape (B,)."""
@@ -100,34 +101,14 @@ class TextTask:
         """Decide on 0 or 1 for each record, shape (B,)."""
         return (logits > 0).to(logits.dtype)
 
-    def _inputs(self, texts: list[str], labels: list[int]) -> Inputs:
-        hyperparameters = self._hyperparameters
-        ngrams: list[int] = []
-        starts, weights = [], []
-        for text in texts:
-            found = hash_ngrams(
-                text, ngrams=hyperparameters.ngrams, buckets=hyperparameters.hash_buckets
-            )
-            starts.append(len(ngrams))
-            ngrams += found
-            weights += [max(len(found), 1) ** -0.5] * len(found)
+    def _inputs(self, texts: Packed, labels: NDArray[np.int64]) -> Inputs:
+        ngrams, offsets = self._encoder.bags(texts)
+        counts = np.diff(offsets)
+        weights = np.maximum(counts, 1) ** -0.5
+        dtype = self._hyperparameters.dtype
         return Inputs(
-            ngrams=torch.tensor(ngrams, dtype=torch.int64),
-            starts=torch.tensor(starts, dtype=torch.int64),
-            weights=torch.tensor(weights, dtype=self._dtype),
-            labels=torch.tensor(labels, dtype=self._dtype),
+            ngrams=torch.from_numpy(ngrams),
+            starts=torch.from_numpy(offsets[:-1]),
+            weights=torch.from_numpy(weights.repeat(counts).astype(dtype)),
+            labels=torch.from_numpy(labels.astype(dtype)),
         )
-
-
-def _problem(record: dict[str, Any]) -> str | None:
-    """Why this record cannot be used, None if it can."""
-    for name in ("text", "label"):
-        if name not in record:
-            given = ", ".join(sorted(record)) or "no field at all"
-            return f'the record has no {name} (it has: {given}). Write {{"text": ..., "label": 0}}.'
-    if not isinstance(record["text"], str):
-        return f"text is a {type(record['text']).__name__}. Allowed: a string."
-    # True == 1 in Python, so the type counts, not the value alone.
-    if type(record["label"]) is not int or record["label"] not in (0, 1):
-        return f"label is {record['label']!r:.80}. Allowed: the integer 0 or 1."
-    return None

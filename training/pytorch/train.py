@@ -60,6 +60,7 @@ from training.records import (
     agree,
     find_shards,
 )
+from training.records.encoding import example_output
 
 _LOG = logging.getLogger(__name__)
 
@@ -106,9 +107,12 @@ def _train_data(
     paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
 ) -> RecordLoader:
     """This rank's part of what its host holds. SageMaker has split the objects among hosts."""
+    shards = find_shards(paths.channel(TRAIN_CHANNEL))
     return RecordLoader(
-        find_shards(paths.channel(TRAIN_CHANNEL)),
-        settings=LoaderSettings(batch_size=settings.batch_size, seed=settings.seed),
+        shards,
+        settings=LoaderSettings(
+            batch_size=settings.batch_size, seed=settings.seed, output=example_output(shards)
+        ),
         part=ranks.local_rank,
         parts=ranks.local_world_size,
     )
