@@ -4,95 +4,26 @@ Each property runs with few, repeatable examples by default and with many random
 tests are asked for.
 """
 
-import json
-import tempfile
-from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
-from tests.unit.records.host_data import Ranks, host_loaders, records_of, write_shards
-from training.records import EpochPlan, LoaderSettings, RecordError, RecordLoader
-
-# Files are written for each example: slow for hypothesis, and no sign of a fault.
-COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-FEW = settings(COMMON, max_examples=50, derandomize=True, database=None)
-MANY = settings(COMMON, max_examples=1200)
-
-few_and_many = pytest.mark.parametrize(
-    "examples",
-    [
-        pytest.param(FEW, id="few"),
-        pytest.param(MANY, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(1200)]),
-    ],
-)
-
-# Characters that some reader takes for the end of a line, or that take several bytes.
-TEXTS = st.one_of(
-    st.text(alphabet='a\u2028\u2029\x85\x0b\x0c\x1c\r\n\0"\\é\U0001f600', max_size=40),
-    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20),
-)
-
-
-@dataclass(frozen=True)
-class ShardFile:
-    """What a shard holds and how it is written."""
-
-    texts: list[str]
-    line_end: str
-    byte_order_mark: bool
-    final_line_end: bool
-    ascii_only: bool
-
-    def records(self, name: str) -> list[dict[str, Any]]:
-        return [{"id": f"{name}:{n}", "text": text} for n, text in enumerate(self.texts)]
-
-    def content(self, name: str) -> bytes:
-        lines = [json.dumps(r, ensure_ascii=self.ascii_only) for r in self.records(name)]
-        joined = self.line_end.join(lines) + self.line_end * self.final_line_end
-        mark = "\ufeff" * self.byte_order_mark
-        return (mark + joined).encode() if lines else b""
-
-
-SHARD_FILES = st.builds(
+from tests.property.shard_files import (
+    NAMES,
+    SETTINGS,
+    SHARD_FILES,
+    Assignment,
     ShardFile,
-    texts=st.lists(TEXTS, max_size=12),
-    line_end=st.sampled_from(["\n", "\r\n"]),
-    byte_order_mark=st.booleans(),
-    final_line_end=st.booleans(),
-    ascii_only=st.booleans(),
+    assignments,
+    canonical,
+    few_and_many,
+    run_property,
 )
-SETTINGS = st.builds(
-    LoaderSettings,
-    batch_size=st.integers(1, 6),
-    seed=st.integers(0, 2**63 - 1),
-    shuffle=st.booleans(),
-    block_bytes=st.sampled_from([1, 2, 3, 7, 20, 64, 200, 1 << 17]),
-    window_blocks=st.sampled_from([1, 2, 3, 8, 128]),
-)
-NAMES = [f"{folder}part-{n}.jsonl" for n in range(4) for folder in ("", "deep/er/")]
-
-
-def _canonical(records: Sequence[dict[str, Any]]) -> Counter[str]:
-    return Counter(json.dumps(record, sort_keys=True) for record in records)
-
-
-def _run(
-    property_: Callable[..., None], examples: settings, **drawn: st.SearchStrategy[Any]
-) -> None:
-    """Check `property_` on examples drawn as `drawn` says, after an empty folder."""
-
-    def in_a_folder(**values: Any) -> None:  # noqa: ANN401 - whatever the strategies draw
-        with tempfile.TemporaryDirectory() as folder:
-            property_(Path(folder), **values)
-
-    examples(given(**drawn)(in_a_folder))()
+from tests.unit.records.host_data import Ranks, host_loaders, records_of, write_shards
+from training.records import EpochPlan, LoaderSettings, RecordError
 
 
 def _every_record_once(
@@ -105,7 +36,7 @@ def _every_record_once(
     for epoch in range(2):
         by_part = [list(loader.epoch(epoch)) for loader in loaders]
         used = [record for batches in by_part for batch in batches for record in batch.records]
-        assert _canonical(used) == _canonical(expected)
+        assert canonical(used) == canonical(expected)
         sizes = [[len(batch) for batch in batches] for batches in by_part]
         assert [sum(part_sizes) for part_sizes in sizes] == list(loaders[0].counts)
         assert max(loaders[0].counts) - min(loaders[0].counts) <= 1
@@ -121,7 +52,7 @@ def _every_record_once(
 
 @few_and_many
 def test_every_record_is_used_once_and_located(examples: settings) -> None:
-    _run(
+    run_property(
         _every_record_once,
         examples,
         files=st.lists(SHARD_FILES, max_size=len(NAMES)),
@@ -157,7 +88,7 @@ def _one_sequence(
 
 @few_and_many
 def test_the_order_depends_on_data_seed_and_epoch_alone(examples: settings) -> None:
-    _run(
+    run_property(
         _one_sequence,
         examples,
         files=st.lists(SHARD_FILES, max_size=len(NAMES)),
@@ -182,7 +113,7 @@ def _another_order(
 
 @few_and_many
 def test_different_epochs_have_different_orders(examples: settings) -> None:
-    _run(
+    run_property(
         _another_order,
         examples,
         seed=st.integers(0, 2**63 - 1),
@@ -192,44 +123,12 @@ def test_different_epochs_have_different_orders(examples: settings) -> None:
     )
 
 
-@dataclass(frozen=True)
-class Assignment:
-    """Which host holds which shard, by some rule that nobody promised."""
-
-    files: list[ShardFile]
-    hosts: int
-    host_of_shard: list[int]
-
-    def records_of_hosts(self) -> list[int]:
-        records = [0] * self.hosts
-        for file, host in zip(self.files, self.host_of_shard, strict=True):
-            records[host] += len(file.texts)
-        return records
-
-
-@st.composite
-def assignments(draw: st.DrawFn) -> Assignment:
-    hosts = draw(st.integers(1, 4))
-    files = draw(st.lists(SHARD_FILES, max_size=len(NAMES)))
-    host_of_shard = [draw(st.integers(0, hosts - 1)) for _ in files]
-    return Assignment(files, hosts, host_of_shard)
-
-
 def _each_record_once_over_all_ranks(
     folder: Path, assignment: Assignment, loader_settings: LoaderSettings, devices: int
 ) -> None:
-    named = dict(zip(NAMES, assignment.files, strict=False))
-    hosts: list[list[RecordLoader]] = []
-    for host in range(assignment.hosts):
-        contents = {
-            name: file.content(name)
-            for (name, file), owner in zip(named.items(), assignment.host_of_shard, strict=True)
-            if owner == host
-        }
-        directory = write_shards(folder / f"algo-{host + 1}", contents)
-        hosts.append(host_loaders(directory, loader_settings, parts=devices))
+    hosts = assignment.loaders(folder, loader_settings, devices)
     ranks = Ranks(hosts)
-    expected = [record for name, file in named.items() for record in file.records(name)]
+    expected = assignment.records()
     for epoch in range(2):
         plans = ranks.agree(epoch)
         plan = plans[0]
@@ -239,7 +138,7 @@ def _each_record_once_over_all_ranks(
         assert ranks.collectives == [epoch + 1 + (holding > 1)] * len(ranks.loaders)
         by_rank = [[batch.records for batch in loader.epoch(epoch)] for loader in ranks.loaders]
         used = [record for batches in by_rank for batch in batches for record in batch]
-        assert _canonical(used) == _canonical(expected)
+        assert canonical(used) == canonical(expected)
         # Every rank knows what all of them do in each step, and nobody needs another step.
         assert plan.steps == max(len(batches) for batches in by_rank)
         for step in range(plan.steps):
@@ -251,7 +150,7 @@ def _each_record_once_over_all_ranks(
 
 @few_and_many
 def test_each_record_is_used_once_over_any_partition_among_hosts(examples: settings) -> None:
-    _run(
+    run_property(
         _each_record_once_over_all_ranks,
         examples,
         assignment=assignments(),
@@ -342,7 +241,7 @@ def _bad_line_is_named(
 
 @few_and_many
 def test_a_bad_line_is_named_by_shard_and_number(examples: settings) -> None:
-    _run(
+    run_property(
         _bad_line_is_named,
         examples,
         bad=st.sampled_from(BAD_LINES),

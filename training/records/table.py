@@ -22,7 +22,7 @@ class BlockTable:
     (blocks + shards,)."""
 
     counts: NDArray[np.int64] | None
-    """Records of each block, shape (blocks,); None: not known before they are read."""
+    """Records of each block, shape (blocks,); None: not asked for."""
 
     layout: BlockLayout
     """What their order depends on."""
@@ -47,14 +47,15 @@ def index_shards(shards: Sequence[Shard], shard_format: ShardFormat, *, count: b
     Args:
         shards: Of the host, in their order.
         shard_format: Theirs.
-        count: Whether to count the records of each block where that takes reading it.
+        count: Whether to count the records of each block, which may take reading it.
 
     Raises:
         RecordError: A shard is damaged, or not what it was when it was listed.
     """
     indices = [shard_format.index(shard, count=count) for shard in shards]
     blocks = [len(index.bounds) - 1 for index in indices]
-    counts = [index.counts for index in indices if index.counts is not None]
+    # Whatever the format knows anyway: all hosts have to do alike, those without shards too.
+    counts = [index.counts for index in indices if index.counts is not None and count]
     sizes = [np.diff(index.bounds) if index.sizes is None else index.sizes for index in indices]
     layout = BlockLayout(
         first_blocks=np.cumsum([0, *blocks], dtype=np.int64),
@@ -65,7 +66,7 @@ def index_shards(shards: Sequence[Shard], shard_format: ShardFormat, *, count: b
         shards=tuple(shards),
         layout=layout,
         bounds=_joined([index.bounds for index in indices]),
-        counts=_joined(counts) if len(counts) == len(indices) else None,
+        counts=_joined(counts) if count else None,
     )
 
 
