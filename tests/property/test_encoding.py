@@ -17,8 +17,8 @@ from training.records.encoding import NgramEncoder, Ragged, read_fields
 from training.records.formats.json_lines import parse
 
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-FEW = settings(COMMON, max_examples=150, derandomize=True, database=None)
-MANY = settings(COMMON, max_examples=5000)
+FEW = settings(COMMON, max_examples=100, derandomize=True, database=None)
+MANY = settings(COMMON, max_examples=1500)
 
 few_and_many = pytest.mark.parametrize(
     "examples",

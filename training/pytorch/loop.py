@@ -6,7 +6,7 @@ the mean over the records of the step: the gradient is that of one process that 
 Metrics are sums and counts, reduced once per epoch.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +17,7 @@ from torch.optim import Optimizer
 from training.pytorch.ranks import Ranks
 from training.pytorch.task import Inputs, TextTask
 from training.records import Batch, EpochPlan, RecordError
+from training.records.encoding import EncodedBatch, encode_ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +63,7 @@ def train_epoch(
         RecordError: a record of this rank cannot be used.
     """
     model.train()  # type: ignore[no-untyped-call] # torch leaves DDP's without annotations
-    mine = iter(batches)
+    mine = encode_ahead(batches, task.encode_texts)
     loss_sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
     for step in range(plan.steps):
         inputs, weight = _next_inputs(mine, task, plan.records_of_rank_in_step(ranks.rank, step))
@@ -94,8 +95,8 @@ def validate(
     """
     model.eval()
     sums = torch.zeros(3, dtype=torch.float64, device=ranks.device)  # loss, correct, records
-    for batch in batches:
-        inputs = task.encode(batch).to(ranks.device)
+    for batch, ngrams, labels in encode_ahead(batches, task.encode_texts):
+        inputs = task.make_inputs(ngrams, labels).to(ranks.device)
         logits = model(inputs)
         sums[0] += task.record_losses(logits, inputs).sum()
         sums[1] += (task.predict(logits) == inputs.labels).sum()
@@ -110,15 +111,17 @@ def validate(
 
 
 def _next_inputs(
-    batches: Iterable[Batch], task: TextTask, planned_records: int
+    batches: Iterator[EncodedBatch], task: TextTask, planned_records: int
 ) -> tuple[Inputs, float]:
     """The next batch and weight 1, or a filler and weight 0 when the plan has no records left.
 
     Raises:
         RuntimeError: the loader gives more or fewer records than it announced.
     """
-    batch = next(iter(batches), None)
-    if (len(batch) if batch is not None else 0) != planned_records:
-        given = len(batch) if batch is not None else 0
+    encoded = next(batches, None)
+    given = len(encoded.batch) if encoded is not None else 0
+    if given != planned_records:
         raise RuntimeError(f"{given} records in a step that was planned with {planned_records}")
-    return (task.filler(), 0.0) if batch is None else (task.encode(batch), 1.0)
+    if encoded is None:
+        return task.filler(), 0.0
+    return task.make_inputs(encoded.ids, encoded.labels), 1.0

@@ -11,7 +11,7 @@ from torch.optim import AdamW, Optimizer
 
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.records import Batch
-from training.records.encoding import NgramEncoder, read_examples
+from training.records.encoding import NgramEncoder, Ragged, read_examples
 from training.records.packed import Packed
 
 _DTYPES: Final = {"float32": torch.float32, "float64": torch.float64}
@@ -85,13 +85,29 @@ class TextTask:
         Raises:
             RecordError: a record lacks its text or label, or has another type of it.
         """
-        examples = read_examples(batch)
-        return self._inputs(examples.texts, examples.labels)
+        texts, labels = read_examples(batch)
+        return self.make_inputs(self.encode_texts(texts), labels)
+
+    def encode_texts(self, texts: Packed) -> Ragged:
+        """Turn texts into n-grams, each text on its own; without tensors, in any thread."""
+        return self._encoder.bags(texts)
+
+    def make_inputs(self, ngrams: Ragged, labels: NDArray[np.int64]) -> Inputs:
+        """Make tensors on the processor of what `encode_texts` returned; labels are 0 or 1."""
+        counts = np.diff(ngrams.offsets)
+        weights = np.maximum(counts, 1) ** -0.5
+        dtype = self._hyperparameters.dtype
+        return Inputs(
+            ngrams=torch.from_numpy(ngrams.ids),
+            starts=torch.from_numpy(ngrams.offsets[:-1]),
+            weights=torch.from_numpy(weights.repeat(counts).astype(dtype)),
+            labels=torch.from_numpy(labels.astype(dtype)),
+        )
 
     def filler(self) -> Inputs:
         """Make a batch of one record for a rank that has run out; its loss gets weight 0."""
-        one_empty = Packed(np.empty(0, np.uint8), np.zeros(2, np.int64))
-        return self._inputs(one_empty, np.zeros(1, np.int64))
+        nothing = Ragged(np.empty(0, np.int64), np.zeros(2, np.int64))
+        return self.make_inputs(nothing, np.zeros(1, np.int64))
 
     def record_losses(self, logits: Tensor, inputs: Inputs) -> Tensor:
         """Compute the loss of each record, shape (B,)."""
@@ -100,15 +116,3 @@ class TextTask:
     def predict(self, logits: Tensor) -> Tensor:
         """Decide on 0 or 1 for each record, shape (B,)."""
         return (logits > 0).to(logits.dtype)
-
-    def _inputs(self, texts: Packed, labels: NDArray[np.int64]) -> Inputs:
-        ngrams, offsets = self._encoder.bags(texts)
-        counts = np.diff(offsets)
-        weights = np.maximum(counts, 1) ** -0.5
-        dtype = self._hyperparameters.dtype
-        return Inputs(
-            ngrams=torch.from_numpy(ngrams),
-            starts=torch.from_numpy(offsets[:-1]),
-            weights=torch.from_numpy(weights.repeat(counts).astype(dtype)),
-            labels=torch.from_numpy(labels.astype(dtype)),
-        )
