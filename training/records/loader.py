@@ -1,11 +1,13 @@
 """The loader: a host's shards in, the batches of one of its ranks out."""
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from training.records.batch import OUTPUTS, Batch, BatchEnd, batches, convert
+from training.records.batch import OUTPUTS, Batch, BatchEnd, Output, batches, convert
 from training.records.errors import StateError
 from training.records.formats.endings import format_of, listed
 from training.records.formats.protocol import ShardFormat
@@ -95,8 +97,36 @@ class RecordLoader:
             raise ValueError(f"epoch={epoch}: epochs are counted from 0.")
         if self.resumption is not None and epoch == self.resumption.epoch:
             self.check_resumption()
-        self._current = RecordEpoch(self, self.segment(epoch))
+        segment = self.segment(epoch)
+        reader = WindowReader(
+            shard_format=self.format, table=self.table, order=segment.order, used=segment.used
+        )
+        self._current = RecordEpoch(
+            _read(reader, segment, self.output, self.settings),
+            segment,
+            self._start_state(segment),
+            self.table.counts,
+        )
         return self._current
+
+    def _start_state(self, segment: Segment) -> RankState:
+        """Return the state in which a segment begins, its counts left out."""
+        sizes, firsts = segment.order.sizes, segment.order.window_firsts
+        return RankState(
+            key=segment.key,
+            format=self.format.name,
+            block_bytes=self.settings.block_bytes,
+            counted=self.table.counts is not None,
+            sequential=self.table.layout.sequential,
+            window_firsts=None if sizes is None else tuple(firsts.tolist()),
+            shards=self.state_shards(),
+            part=self.part,
+            parts=self.parts,
+            used_before=segment.used,
+            first=segment.first,
+            now=segment.start,
+            counts={},
+        )
 
     def segment(self, epoch: int) -> Segment:
         """Return what this part has to hand out in an epoch."""
@@ -204,10 +234,25 @@ class RecordEpoch(Iterator[Batch]):
     Close it, or drop it, to stop these before its end.
     """
 
-    def __init__(self, loader: RecordLoader, segment: Segment) -> None:
-        self._loader = loader
+    def __init__(
+        self,
+        batches_ahead: Generator[Batch, None, None],
+        segment: Segment,
+        start: RankState,
+        table_counts: NDArray[np.int64] | None,
+    ) -> None:
+        """Wrap the batches of a segment.
+
+        Args:
+            batches_ahead: All of them.
+            segment: What there is to hand out.
+            start: The state before the first batch, its counts left out.
+            table_counts: Records of each block of the host; None: uncounted.
+        """
+        self._batches = batches_ahead
         self._segment = segment
-        self._batches = _read(loader, segment)
+        self._start = start
+        self._table_counts = table_counts
         self._end: BatchEnd | None = None
 
     def __next__(self) -> Batch:
@@ -236,37 +281,22 @@ class RecordEpoch(Iterator[Batch]):
         With the states of all other ranks it tells which records of the epoch are left, whatever
         ranks and hosts go on with them.
         """
-        loader, segment = self._loader, self._segment
-        order = segment.order
-        now = segment.start
+        now = self._start.now
         if self._end is not None:
             now = Place(self._end.window.number, self._end.offset)
-        return RankState(
-            key=segment.key,
-            format=loader.format.name,
-            block_bytes=loader.settings.block_bytes,
-            counted=loader.table.counts is not None,
-            sequential=loader.table.layout.sequential,
-            window_firsts=None if order.sizes is None else tuple(order.window_firsts.tolist()),
-            shards=loader.state_shards(),
-            part=loader.part,
-            parts=loader.parts,
-            used_before=segment.used,
-            first=segment.first,
-            now=now,
-            counts=self._counts_of({segment.first.window, now.window}),
-        ).to_json()
+        counts = self._counts_of({self._start.first.window, now.window})
+        return replace(self._start, now=now, counts=counts).to_json()
 
     def _counts_of(self, windows: set[int]) -> dict[int, int]:
         """Return the records of each block of some windows, as far as they are known."""
-        order, table_counts = self._segment.order, self._loader.table.counts
+        order = self._segment.order
         counts: dict[int, int] = {}
         for window in windows:
             if window >= order.windows:
                 continue
             blocks = order.blocks_of(window)
-            if table_counts is not None:
-                known = table_counts[blocks].tolist()
+            if self._table_counts is not None:
+                known = self._table_counts[blocks].tolist()
             elif self._end is not None and self._end.window.number == window:
                 known = self._end.window.lengths.tolist()
             else:
@@ -276,17 +306,12 @@ class RecordEpoch(Iterator[Batch]):
         return counts
 
 
-def _read(loader: RecordLoader, segment: Segment) -> Generator[Batch, None, None]:
+def _read(
+    reader: WindowReader, segment: Segment, output: Output, settings: LoaderSettings
+) -> Generator[Batch, None, None]:
     """Read, order, convert and cut: what is before the last of these is done in the background."""
-    # Not a method: a generator that holds its owner would keep both, and the threads, from ending.
-    settings, output = loader.settings, loader.output
+    # Not a method of the epoch or the loader: what it holds would hold it, and its threads.
     size = settings.batch_size
-    reader = WindowReader(
-        shard_format=loader.format,
-        table=loader.table,
-        order=segment.order,
-        used=segment.used,
-    )
     windows = reader.windows(segment.pieces())
     if settings.prefetch:
         windows = prefetched(windows, ahead=1)

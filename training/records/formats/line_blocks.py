@@ -123,7 +123,7 @@ class LineReader:
         for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
             with open_shard(shard) as file:
                 spans += [_read_block(file, block, space) for block in of_shard]
-        return _find_lines(blocks, space, spans)
+        return _join_lines(blocks, space, spans)
 
 
 class _Space:
@@ -167,10 +167,10 @@ class _Space:
 class _Span(NamedTuple):
     """Where the lines of one block lie in the buffer."""
 
-    start: int
-    """Where the block's first byte in the buffer lies; the next block's begin after its lines."""
     first_line: int
-    """Where its first line starts; -1 when no line starts in the block."""
+    """Where its first line starts."""
+    newlines: NDArray[np.int64]
+    """Where each of its lines is ended; shape (lines,)."""
     origin: int
     """What to add to a place in the buffer to get the byte of the shard."""
 
@@ -185,29 +185,30 @@ def _read_block(file: io.FileIO, block: BlockRef, space: _Space) -> _Span:
     # The byte before the block tells whether a line starts with the block's first byte.
     base = max(start - 1, 0)
     begin = space.used
+    origin = base - begin
     slack = min(SLACK_BYTES, stop - start, shard.size_bytes - stop)
     space.fill(file, shard, base, stop + slack - base)
-    last_byte = begin + stop - 1 - base
     first_line = begin
     if start > 0:
-        head_end = space.content.find(b"\n", begin, last_byte)
+        head_end = space.content.find(b"\n", begin, stop - 1 - origin)
         if head_end < 0:
             space.used = begin
-            return _Span(begin, -1, base - begin)
-        # The end of a line of the block before: unmarked, it is nobody's.
-        space.content[head_end] = 0
+            return _Span(begin, np.empty(0, np.int64), origin)
         first_line = head_end + 1
-    _finish_line(file, block, space, last_byte, base - begin)
+    _finish_line(file, block, space, origin)
+    # Here, not for all blocks at once: the block is still in the processor's cache.
+    content = np.frombuffer(space.content, np.uint8, space.used - first_line, first_line)
+    newlines = np.flatnonzero(content == NEWLINE)
+    newlines += first_line
     if start == 0 and space.content.startswith(BYTE_ORDER_MARK, begin, space.used):
         first_line += len(BYTE_ORDER_MARK)
-    return _Span(begin, first_line, base - begin)
+    return _Span(first_line, newlines, origin)
 
 
-def _finish_line(
-    file: io.FileIO, block: BlockRef, space: _Space, last_byte: int, origin: int
-) -> None:
-    """Read on to the first newline from `last_byte` on, or to the shard's end, and stop there."""
+def _finish_line(file: io.FileIO, block: BlockRef, space: _Space, origin: int) -> None:
+    """Read on to the end of the line that holds the block's last byte, and stop there."""
     size_bytes = block.shard.size_bytes
+    last_byte = block.stop - 1 - origin
     searched = last_byte
     while (newline := space.content.find(b"\n", searched, space.used)) < 0:
         searched = space.used
@@ -222,30 +223,31 @@ def _finish_line(
     space.used = newline + 1
 
 
-def _find_lines(blocks: Sequence[BlockRef], space: _Space, spans: Sequence[_Span]) -> LineBlocks:
-    """Find where the lines of the buffer start and stop."""
+def _join_lines(blocks: Sequence[BlockRef], space: _Space, spans: Sequence[_Span]) -> LineBlocks:
+    """Say where the lines of the buffer start and stop."""
     content = np.frombuffer(space.content, np.uint8, space.used)
-    newlines = np.flatnonzero(content == NEWLINE)
+    lengths = np.array([len(span.newlines) for span in spans], np.int64)
+    newlines = np.concatenate([np.empty(0, np.int64), *(span.newlines for span in spans)])
     offsets = np.empty(2 * len(newlines) + 1, np.int64)
     offsets[0] = 0
-    offsets[2::2] = newlines + 1
     offsets[1::2] = newlines
-    if len(newlines):
-        # Before the first newline lies, at worst, the buffer's last byte: a newline too.
-        offsets[1::2] -= content[newlines - 1] == CARRIAGE_RETURN
-    begins = np.array([span.start for span in spans], np.int64)
+    offsets[2::2] = newlines + 1
+    stops = np.cumsum(lengths)
     first_lines = np.array([span.first_line for span in spans], np.int64)
-    lines_before = np.searchsorted(newlines, begins)
-    full = first_lines >= 0
-    offsets[2 * lines_before[full]] = first_lines[full]
-    stops = np.append(lines_before[1:], len(newlines)).astype(np.int64)
+    # What lies before the first line of a block is the end of one of the block before it.
+    offsets[2 * (stops - lengths)[lengths > 0]] = first_lines[lengths > 0]
+    if len(newlines):
+        # A newline at the very beginning has, as it were, the buffer's last one before it.
+        offsets[1::2] -= (content[newlines - 1] == CARRIAGE_RETURN) & (
+            offsets[1::2] > offsets[:-1:2]
+        )
     places = LinePlaces(
         shards=[block.shard for block in blocks],
         origins=np.array([span.origin for span in spans], np.int64),
         stops=stops,
         starts=offsets[:-1:2],
     )
-    return LineBlocks(space, offsets, stops - lines_before, places)
+    return LineBlocks(space, offsets, lengths, places)
 
 
 def _count_lines(shard: Shard, block_bytes: int, blocks: int) -> NDArray[np.int64]:
