@@ -6,6 +6,7 @@ So file sizes alone give an exact partition of the lines, whatever lies across a
 import io
 from collections.abc import Sequence
 from itertools import groupby
+from mmap import mmap
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 SLACK_BYTES = 8 << 10
 """Bytes read beyond a block at once: enough for the end of most last lines."""
+
+BORDER_BYTES = 1 << 10
+"""Room in a buffer for what a block has of the line that ends in it: half a line on average."""
 
 SPARE_SPACES = 2
 """Buffers kept for the next blocks: new memory costs more than reading into it."""
@@ -106,7 +110,7 @@ class LineReader:
     """Reads blocks of lines, each time into one of a few buffers that it keeps."""
 
     def __init__(self) -> None:
-        self._spare: list[bytearray] = []
+        self._spare: list[mmap] = []
 
     def read(self, blocks: Sequence[BlockRef]) -> LineBlocks:
         """Read the lines that start in some blocks, with one file open at a time.
@@ -118,7 +122,7 @@ class LineReader:
             RecordError: A shard is not what it was when it was listed.
         """
         sizes = sum(block.stop - block.start for block in blocks)
-        space = _Space(self._spare, sizes + 2 * SLACK_BYTES + 2 * len(blocks))
+        space = _Space(self._spare, sizes + 2 * SLACK_BYTES + BORDER_BYTES * len(blocks))
         spans: list[_Span] = []
         for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
             with open_shard(shard) as file:
@@ -127,18 +131,22 @@ class LineReader:
 
 
 class _Space:
-    """A buffer that is filled from its beginning, and goes back to the spare ones at last."""
+    """A buffer that is filled from its beginning, and goes back to the spare ones at last.
+
+    Its memory is mapped: the allocator's would stay with the process, in pieces.
+    """
 
     __slots__ = ("_spare", "content", "used")
 
-    def __init__(self, spare: list[bytearray], size: int) -> None:
+    def __init__(self, spare: list[mmap], size: int) -> None:
         self._spare = spare
         self.used = 0
-        try:
+        if spare and len(spare[-1]) >= size:
             self.content = spare.pop()
-        except IndexError:
-            self.content = bytearray(size)
-        self.reserve(size)
+        else:
+            # Too short a spare one is from the short windows at an order's beginning.
+            spare.clear()
+            self.content = mmap(-1, size)
 
     def __del__(self) -> None:
         if len(self._spare) < SPARE_SPACES:
@@ -148,9 +156,9 @@ class _Space:
         """Make room for `size` more bytes."""
         needed = self.used + size
         if needed > len(self.content):
-            # A quarter more than asked for: a line of any length takes few copies.
-            grown = bytearray(needed + needed // 4)
-            grown[: len(self.content)] = self.content
+            # Somewhat more than asked for: long lines then take few copies.
+            grown = mmap(-1, needed + needed // 8)
+            grown[: self.used] = self.content[: self.used]
             self.content = grown
 
     def fill(self, file: io.FileIO, shard: Shard, offset_bytes: int, size: int) -> None:
@@ -200,7 +208,7 @@ def _read_block(file: io.FileIO, block: BlockRef, space: _Space) -> _Span:
     content = np.frombuffer(space.content, np.uint8, space.used - first_line, first_line)
     newlines = np.flatnonzero(content == NEWLINE)
     newlines += first_line
-    if start == 0 and space.content.startswith(BYTE_ORDER_MARK, begin, space.used):
+    if start == 0 and space.content[begin : begin + len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK:
         first_line += len(BYTE_ORDER_MARK)
     return _Span(first_line, newlines, origin)
 
