@@ -10,11 +10,12 @@ export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
 
 PIP := .venv/bin/python -m pip --disable-pip-version-check
+PEERS_PIP := .venv-peers/bin/python -m pip --disable-pip-version-check
 TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-train.txt)
 DEMO_DATA := .evenshard/demo-data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all check format synth deploy clean
+.PHONY: help install demo test test-all bench-records check format synth deploy clean
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -30,6 +31,9 @@ test: .venv/.dev-installed ## run the tests
 
 test-all: .venv/.dev-installed ## run the tests, the long ones too
 	.venv/bin/python -m pytest
+
+bench-records: .venv-peers/.installed ## measure the data layer against other loaders; BENCH=--quick takes 2 minutes
+	.venv-peers/bin/python -m benchmarks.records $(BENCH)
 
 check: .venv/.dev-installed ## lint, formatting, types, Dockerfiles and every template
 	.venv/bin/ruff check .
@@ -51,7 +55,7 @@ deploy: .venv/.dev-installed ## deploy every stack to the AWS account of your cr
 	npx cdk deploy --all
 
 clean: ## remove what the targets above made
-	rm -rf .venv node_modules cdk.out .evenshard
+	rm -rf .venv .venv-peers node_modules cdk.out .evenshard
 
 .venv/.created:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and f"Python {sys.version.split()[0]} is too old: install 3.11 or newer, or name it with PYTHON=")'
@@ -68,6 +72,13 @@ clean: ## remove what the targets above made
 .venv/.dev-installed: .venv/.demo-installed requirements-dev.txt
 	$(PIP) install --quiet -r requirements-dev.txt
 	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Apart from .venv: what we are measured against must not decide what we are tested with.
+.venv-peers/.installed: benchmarks/requirements-peers.txt
+	$(PYTHON) -m venv .venv-peers
+	$(PEERS_PIP) install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH_PIN)
+	$(PEERS_PIP) install --quiet -r benchmarks/requirements-peers.txt
 	@touch $@
 
 # Uneven shards on purpose: that is what breaks the usual advice.

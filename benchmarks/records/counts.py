@@ -41,4 +41,6 @@ def numbers_in_arrow(batch: pa.Table) -> list[int]:
 
 def numbers_in_samples(batch: list[Any]) -> list[int]:
     """Read the numbers of tar samples, which are their keys."""
-    return [int(sample["__key__"]) if isinstance(sample, dict) else int(sample[0]) for sample in batch]
+    return [
+        int(sample["__key__"]) if isinstance(sample, dict) else int(sample[0]) for sample in batch
+    ]

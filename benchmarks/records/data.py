@@ -147,7 +147,9 @@ def _write_tar(folder: Path, sizes: Sizes) -> None:
     numbers = iter(range(sizes.tar))
     per_shard = -(-sizes.tar // SHARDS)
     for shard in range(SHARDS):
-        with tarfile.open(folder / f"shard-{shard:05d}.tar", "w", format=tarfile.USTAR_FORMAT) as tar:
+        with tarfile.open(
+            folder / f"shard-{shard:05d}.tar", "w", format=tarfile.USTAR_FORMAT
+        ) as tar:
             for number in islice(numbers, per_shard):
                 for ending, content in (
                     ("bin", random.bytes(SAMPLE_BYTES)),

@@ -27,9 +27,7 @@ def as_records(folder: Path, batch_size: int, _workers: int) -> Iterator[Any]:
     return _data(folder, batch_size, "records")
 
 
-def make_loader(
-    folder: Path, batch_size: int, output: str, *, count: bool = False
-) -> RecordLoader:
+def make_loader(folder: Path, batch_size: int, output: str, *, count: bool = False) -> RecordLoader:
     """Make the loader of a host with one rank.
 
     Records are not counted unless asked for, since no peer counts them; what counting costs is

@@ -1,7 +1,7 @@
 """Which measurements a run takes."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Final
 
 from benchmarks.records import contenders
@@ -10,21 +10,11 @@ from benchmarks.records.data import Data
 from benchmarks.records.jobs import Job
 
 FORMATS: Final = ("lines", "json_lines", "parquet", "tar")
-SECTIONS: Final = (
-    *FORMATS,
-    "first",
-    "wait",
-    "memory",
-    "spread",
-    "gradients",
-    "encoder",
-    "loop",
-)
-"""What `--only` chooses from."""
-
+SMALL_AND_LARGE: Final = ("lines", "lines_large")
 WAIT_BATCH_SIZE: Final = 32
+GRADIENT_BATCH_SIZE: Final = 32
 LOOP_BATCH_SIZES: Final = (32, 256)
-SPREAD_BATCH_SIZE: Final = 1024
+SPREAD_BATCH_SIZE: Final = 256
 ONCE: Final = ("spread", "gradients")
 """Measures without a clock: one pass of them is enough."""
 LARGE_EPOCH_S: Final = 60.0
@@ -40,72 +30,103 @@ class Effort:
     """Of an epoch."""
 
 
+Section = Callable[[Data, Effort], Iterator[Job]]
+"""Some jobs of a pass, under one name."""
+
 QUICK: Final = Effort(passes=1, cap_s=1.0)
 FULL: Final = Effort(passes=3, cap_s=3.0)
 
 
 def jobs_of(data: Data, sections: Iterable[str], effort: Effort) -> list[Job]:
     """List the jobs of one pass, in the order in which they run."""
-    return [job for section in sections for job in _jobs_of_section(section, data, effort)]
+    return [job for section in sections for job in SECTIONS[section](data, effort)]
 
 
-def _jobs_of_section(section: str, data: Data, effort: Effort) -> Iterator[Job]:
-    if section in FORMATS:
+def _format(kind: str) -> Section:
+    def section(data: Data, effort: Effort) -> Iterator[Job]:
         for contender in CONTENDERS:
-            if contender.kind == section:
+            if contender.kind == kind:
                 yield from _rates(contender, data, effort)
-    elif section == "first":
-        yield _job("count", contenders.OURS_PACKED, data, effort)
-        for kind in ("lines", "lines_large"):
-            yield _job("first", contenders.OURS_STR, data, effort, kind=kind, batch_size=32)
-    elif section == "wait":
-        for contender in (contenders.SOURCE, contenders.OURS_STR, contenders.OURS_PACKED):
-            for workers in contender.workers:
-                yield _job(
-                    "wait", contender, data, effort, batch_size=WAIT_BATCH_SIZE, workers=workers
-                )
-    elif section == "memory":
-        for kind in ("lines", "lines_large"):
-            for contender in (contenders.OURS_STR, contenders.OURS_PACKED):
-                yield _job("memory", contender, data, effort, kind=kind, cap_s=LARGE_EPOCH_S)
-    elif section == "spread":
-        for contender in CONTENDERS:
-            if contender is not contenders.RAW and contender.order != "no":
-                yield _job("spread", contender, data, effort, batch_size=SPREAD_BATCH_SIZE)
-    elif section == "gradients":
-        yield Job(measure="gradients", batch_size=32)
-    elif section == "encoder":
-        for contender in ENCODERS:
-            yield from _rates(contender, data, effort)
-    elif section == "loop":
-        for batch_size in LOOP_BATCH_SIZES:
-            yield _job("loop", None, data, effort, kind="json_lines", batch_size=batch_size)
+
+    return section
+
+
+def _first(data: Data, effort: Effort) -> Iterator[Job]:
+    yield _job("count", contenders.OURS_PACKED, data, effort)
+    for kind in SMALL_AND_LARGE:
+        yield _job("first", contenders.OURS_STR, data, effort, kind=kind, batch_size=32)
+
+
+def _wait(data: Data, effort: Effort) -> Iterator[Job]:
+    for contender in (contenders.SOURCE, contenders.OURS_STR, contenders.OURS_PACKED):
+        for workers in contender.workers:
+            job = _job("wait", contender, data, effort, batch_size=WAIT_BATCH_SIZE)
+            yield replace(job, workers=workers)
+
+
+def _memory(data: Data, effort: Effort) -> Iterator[Job]:
+    # The large listing is read to its end: its peak is what is asked for.
+    to_the_end = replace(effort, cap_s=LARGE_EPOCH_S)
+    for kind in SMALL_AND_LARGE:
+        for contender in (contenders.OURS_STR, contenders.OURS_PACKED):
+            yield _job("memory", contender, data, to_the_end, kind=kind)
+
+
+def _spread(data: Data, effort: Effort) -> Iterator[Job]:
+    for contender in CONTENDERS:
+        if contender is not contenders.RAW and contender.order != "no":
+            yield _job("spread", contender, data, effort, batch_size=SPREAD_BATCH_SIZE)
+
+
+def _gradients(_data: Data, _effort: Effort) -> Iterator[Job]:
+    yield Job(measure="gradients", batch_size=GRADIENT_BATCH_SIZE)
+
+
+def _encoder(data: Data, effort: Effort) -> Iterator[Job]:
+    for contender in ENCODERS:
+        yield from _rates(contender, data, effort)
+
+
+def _loop(data: Data, _effort: Effort) -> Iterator[Job]:
+    for batch_size in LOOP_BATCH_SIZES:
+        folder = str(data.folder("json_lines"))
+        yield Job(measure="loop", folder=folder, batch_size=batch_size)
+
+
+SECTIONS: Final[dict[str, Section]] = {
+    **{kind: _format(kind) for kind in FORMATS},
+    "encoder": _encoder,
+    "first": _first,
+    "wait": _wait,
+    "memory": _memory,
+    "spread": _spread,
+    "gradients": _gradients,
+    "loop": _loop,
+}
+"""What `--only` chooses from."""
 
 
 def _rates(contender: Contender, data: Data, effort: Effort) -> Iterator[Job]:
     for batch_size in contender.batch_sizes:
         for workers in contender.workers:
-            yield _job("rate", contender, data, effort, batch_size=batch_size, workers=workers)
+            job = _job("rate", contender, data, effort, batch_size=batch_size)
+            yield replace(job, workers=workers)
 
 
-def _job(  # noqa: PLR0913 - a job has as many properties, most of them left out
+def _job(
     measure: str,
-    contender: Contender | None,
+    contender: Contender,
     data: Data,
     effort: Effort,
     *,
     kind: str | None = None,
     batch_size: int = 1024,
-    workers: int = 0,
-    cap_s: float | None = None,
 ) -> Job:
-    kind = kind or (contender.kind if contender else "lines")
     return Job(
         measure=measure,
-        contender=contender.name if contender else "",
-        folder=str(data.folder(kind)),
-        records=data.records(kind),
-        workers=workers,
+        contender=contender.name,
+        folder=str(data.folder(kind or contender.kind)),
+        records=data.records(kind or contender.kind),
         batch_size=batch_size,
-        cap_s=effort.cap_s if cap_s is None else cap_s,
+        cap_s=effort.cap_s,
     )

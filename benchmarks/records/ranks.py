@@ -24,9 +24,8 @@ def run_ranks(program: Program, task: Any) -> dict[str, Any]:  # noqa: ANN401 - 
     context = multiprocessing.get_context("spawn")
     results = context.SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
-        multiprocessing.spawn(
-            _rank, args=(program, task, Path(folder), results), nprocs=RANKS, join=True
-        )
+        spawn: Any = multiprocessing.spawn  # type: ignore[attr-defined] # torch does not export it
+        spawn(_rank, args=(program, task, Path(folder), results), nprocs=RANKS, join=True)
     result: dict[str, Any] = results.get()
     return result
 

@@ -51,5 +51,7 @@ class Text:
         for size in sizes.tolist():
             words.append("".join(drawn[place : place + size]))
             place += size
-        endings = self._random.choice(["", ".", ",", "!", "?"], VOCABULARY, p=[0.86, 0.05, 0.07, 0.01, 0.01])
+        endings = self._random.choice(
+            ["", ".", ",", "!", "?"], VOCABULARY, p=[0.86, 0.05, 0.07, 0.01, 0.01]
+        )
         return [word + ending for word, ending in zip(words, endings.tolist(), strict=True)]

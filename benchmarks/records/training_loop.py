@@ -5,13 +5,13 @@ Two ranks over gloo, each with shards of its own; the two loops take turns in th
 
 import time
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim import Optimizer
 
 from benchmarks.records.jobs import Job
 from benchmarks.records.ranks import RANKS, run_ranks
@@ -22,7 +22,8 @@ from training.pytorch.task import TextTask
 from training.records import LoaderSettings, RecordLoader, agree, find_shards
 from training.records.encoding import example_output
 
-RECORDS_PER_RANK: Final = 6_400
+STEPS: Final = 60
+"""Of an epoch."""
 ROUNDS: Final = 5
 """In which both loops run an epoch each, after one that is not counted."""
 
@@ -38,7 +39,8 @@ def compare(job: Job) -> dict[str, Any]:
 
 
 def _measure(rank: int, folder: Path, job: Job) -> dict[str, Any]:
-    _write_shard(Path(job.folder), folder / f"host-{rank}", rank)
+    mine = STEPS * job.batch_size
+    _write_shard(Path(job.folder), folder / f"host-{rank}", rank * mine, mine)
     distributed.barrier()
     loops = _Loops(rank, folder / f"host-{rank}", job.batch_size)
     times: list[tuple[float, float]] = []
@@ -46,13 +48,13 @@ def _measure(rank: int, folder: Path, job: Job) -> dict[str, Any]:
         in_memory_s = _timed(loops.in_memory, epoch)
         times.append((_timed(loops.ours, epoch), in_memory_s))
     counted = torch.tensor(times[1:])
-    records = RECORDS_PER_RANK * RANKS
+    records = mine * RANKS
     ours_s, in_memory_s = counted.median(dim=0).values.tolist()
     return {
         "ours_per_second": records / ours_s,
         "in_memory_per_second": records / in_memory_s,
         "overhead": float((counted[:, 0] / counted[:, 1]).median()) - 1,
-        "step_ms": in_memory_s / (RECORDS_PER_RANK / job.batch_size) * 1000,
+        "step_ms": in_memory_s / STEPS * 1000,
     }
 
 
@@ -69,7 +71,7 @@ class _Loops:
         )
         self._task = TextTask(TrainingHyperparameters(batch_size=batch_size))
         network = self._task.build_model()
-        self._optimizer: Optimizer = self._task.build_optimizer(network)
+        self._optimizer = self._task.build_optimizer(network)
         self._model = DistributedDataParallel(network)
         shards = find_shards(folder)
         settings = LoaderSettings(batch_size=batch_size, seed=0, output=example_output(shards))
@@ -105,15 +107,11 @@ def _timed(loop: Callable[[int], None], epoch: int) -> float:
     return time.perf_counter() - started
 
 
-def _write_shard(source: Path, folder: Path, rank: int) -> None:
-    """Copy records of the measured JSON Lines: other ones for each rank."""
+def _write_shard(source: Path, folder: Path, first: int, count: int) -> None:
+    """Copy records `first` to `first + count` of the measured JSON Lines."""
     folder.mkdir()
-    lines = _lines(source)
-    for _ in range(rank * RECORDS_PER_RANK):
-        next(lines)
-    with (folder / f"part-{rank}.jsonl").open("wb") as file:
-        for _ in range(RECORDS_PER_RANK):
-            file.write(next(lines))
+    with (folder / "part.jsonl").open("wb") as file:
+        file.writelines(islice(_lines(source), first, first + count))
 
 
 def _lines(folder: Path) -> Iterator[bytes]:

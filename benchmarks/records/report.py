@@ -1,0 +1,183 @@
+"""A run as tables in Markdown."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from benchmarks.records import contenders
+from benchmarks.records.contenders import BY_NAME
+from benchmarks.records.goals import RATE, Goal, goals_of
+from benchmarks.records.jobs import Job
+from benchmarks.records.plan import GRADIENT_BATCH_SIZE
+from benchmarks.records.results import Results, Values
+
+POLICIES: Final = {
+    "weight": "all steps, weight 0 when out of records (ours)",
+    "drop": "as many steps as the shortest rank",
+    "join": "DDP Join",
+}
+
+
+def write_tables(results: Results) -> str:
+    """Write everything that was measured."""
+    sections = (
+        ("Goals", _goals(goals_of(results))),
+        ("Loaders", _rates(results)),
+        ("Wait per step behind a device step of 2 ms, B=32", _waits(results)),
+        ("Peak memory of an epoch", _memory(results)),
+        ("Shuffle spread within a batch (1 = uniform)", _spreads(results)),
+        ("Gradient of one epoch on shards of 1,000 and 1,901 records", _gradients(results)),
+        ("Training loop, two ranks", _loops(results)),
+    )
+    written = [f"### {title}\n\n" + "\n".join(rows) for title, rows in sections if len(rows) > 2]  # noqa: PLR2004 - a head without rows has two lines
+    errors = [
+        f"- {key}: {result['error']}"
+        for key, passes in results.passes.items()
+        for result in passes
+        if "error" in result
+    ]
+    if errors:
+        written.append("### Failed\n\n" + "\n".join(errors))
+    return "\n\n".join(written) + "\n"
+
+
+def _goals(goals: Sequence[Goal]) -> list[str]:
+    rows = [
+        (goal.what, goal.asked, goal.got, _percent(goal.reached), "pass" if goal.passed else "MISS")
+        for goal in goals
+    ]
+    return _table(("goal", "asked", "reached", "+-", ""), rows)
+
+
+def _rates(results: Results) -> list[str]:
+    raw = results.of("rate", contenders.RAW, RATE)
+    return _table(
+        (
+            "data",
+            "loader",
+            "yields",
+            "shuffled",
+            "W",
+            "B",
+            "records/s",
+            "+-",
+            "% of raw",
+            "first batch",
+            "peak RSS",
+        ),
+        _rate_rows(results, raw),
+    )
+
+
+def _rate_rows(results: Results, raw: Values | None) -> Iterator[Sequence[str]]:
+    for key, job in results.jobs.items():
+        rate = results.values(key, RATE)
+        if job.measure != "rate" or not rate:
+            continue
+        contender = BY_NAME[job.contender]
+        share = f"{(rate / raw).median * 100:.1f}" if raw and contender.kind == "lines" else ""
+        yield (
+            contender.kind.replace("_", " "),
+            contender.name,
+            contender.yields,
+            contender.order,
+            str(job.workers),
+            str(job.batch_size),
+            _count(rate.median),
+            _percent(rate),
+            share,
+            _metric(results, key, "first_batch_s", "{:.3f} s"),
+            _metric(results, key, "peak_rss_mb", "{:.0f} MB"),
+        )
+
+
+def _waits(results: Results) -> list[str]:
+    rows = [
+        (
+            job.contender,
+            str(job.workers),
+            _metric(results, key, "p50_ms", "{:.3f} ms"),
+            _metric(results, key, "p99_ms", "{:.3f} ms"),
+        )
+        for key, job in results.jobs.items()
+        if job.measure == "wait"
+    ]
+    return _table(("loader", "W", "p50", "p99"), rows)
+
+
+def _memory(results: Results) -> list[str]:
+    rows = [
+        (
+            job.contender,
+            "8 x" if job.folder.endswith("large") else "1 x",
+            _metric(results, key, "peak_rss_mb", "{:.1f} MB"),
+        )
+        for key, job in results.jobs.items()
+        if job.measure == "memory"
+    ]
+    return _table(("loader", "data", "peak RSS"), rows)
+
+
+def _spreads(results: Results) -> list[str]:
+    rows = [
+        (
+            BY_NAME[job.contender].kind.replace("_", " "),
+            job.contender,
+            BY_NAME[job.contender].order,
+            _metric(results, key, "spread", "{:.3f}"),
+        )
+        for key, job in results.jobs.items()
+        if job.measure == "spread"
+    ]
+    return _table(("data", "loader", "shuffled", "spread"), rows)
+
+
+def _gradients(results: Results) -> list[str]:
+    key = Job(measure="gradients", batch_size=GRADIENT_BATCH_SIZE).key
+    rows = [
+        (
+            description,
+            _metric(results, key, f"{policy}_used", "{:.0%}"),
+            _metric(results, key, policy, "{:.2e}"),
+        )
+        for policy, description in POLICIES.items()
+        if results.values(key, policy)
+    ]
+    return _table(("policy", "records used", "error against one process in float64"), rows)
+
+
+def _loops(results: Results) -> list[str]:
+    rows = [
+        (
+            str(job.batch_size),
+            _metric(results, key, "step_ms", "{:.1f} ms"),
+            _metric(results, key, "in_memory_per_second", "{:,.0f}"),
+            _metric(results, key, "ours_per_second", "{:,.0f}"),
+            _metric(results, key, "overhead", "{:.1%}"),
+        )
+        for key, job in results.jobs.items()
+        if job.measure == "loop"
+    ]
+    return _table(("B", "step", "records/s, tensors in memory", "ours", "longer"), rows)
+
+
+def _table(
+    head: Sequence[str], rows: Iterator[Sequence[str]] | Sequence[Sequence[str]]
+) -> list[str]:
+    lines = (head, ["---"] * len(head), *rows)
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
+def _metric(results: Results, key: str, metric: str, form: str) -> str:
+    values = results.values(key, metric)
+    return form.format(values.median) if values else "failed"
+
+
+def _percent(values: Values) -> str:
+    return f"{values.noise * 100:.0f} %" if len(values.values) > 1 else ""
+
+
+def _count(number: float) -> str:
+    for unit, letter in ((1e6, "M"), (1e3, "k")):
+        if number >= unit:
+            return f"{number / unit:.3g}{letter}"
+    return f"{number:.3g}"
