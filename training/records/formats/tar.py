@@ -5,6 +5,7 @@ The members `key.ending` with one key, which follow each other, are one sample.
 
 from collections.abc import Sequence
 from itertools import groupby, pairwise
+from mmap import mmap
 
 import numpy as np
 import pyarrow as pa
@@ -53,7 +54,9 @@ class TarFormat:
     def read(self, blocks: Sequence[BlockRef]) -> SampleRecords:
         """Read some runs of samples, with one file open at a time; see ShardFormat."""
         bounds = np.cumsum([0] + [block.stop - block.start for block in blocks])
-        content = np.empty(int(bounds[-1]), np.uint8)
+        # Mapped: such memory goes back at once when it is let go.
+        size = int(bounds[-1])
+        content = np.frombuffer(mmap(-1, max(size, 1)), np.uint8, size)
         places = iter(pairwise(bounds.tolist()))
         for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
             with open_shard(shard) as file:
