@@ -7,9 +7,10 @@ part, `agree` with each other once per epoch and then iterate over `RecordLoader
 
 from training.records.agreement import EpochPlan, agree
 from training.records.batch import Batch
+from training.records.epoch import RecordEpoch
 from training.records.errors import AgreementError, RecordError, StateError
 from training.records.holdings import AllGather
-from training.records.loader import RecordEpoch, RecordLoader
+from training.records.loader import RecordLoader
 from training.records.packed import Packed
 from training.records.settings import LoaderSettings
 from training.records.shards import Shard, find_shards

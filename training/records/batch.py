@@ -1,7 +1,7 @@
 """A batch: the records of one rank and one step, and where each came from."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,10 @@ class Batch:
 
     def __len__(self) -> int:
         return self._size
+
+    def with_data(self, data: Any) -> Self:  # noqa: ANN401 - whatever was made of it
+        """Return the same batch with something else made of its records."""
+        return type(self)(data, self._pieces, self._size, self.end)
 
     @property
     def records(self) -> list[dict[str, Any]]:

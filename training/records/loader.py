@@ -1,13 +1,12 @@
 """The loader: a host's shards in, the batches of one of its ranks out."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from training.records.batch import OUTPUTS, Batch, BatchEnd, Output, batches, convert
+from training.records.batch import OUTPUTS, Batch, Output, batches, convert
+from training.records.epoch import RecordEpoch
 from training.records.errors import StateError
 from training.records.formats.endings import format_of, listed
 from training.records.formats.protocol import ShardFormat
@@ -16,13 +15,16 @@ from training.records.holdings import digest_name
 from training.records.order import OrderKey
 from training.records.prefetch import prefetched
 from training.records.resume import HostBlocks, Resumption, resume
-from training.records.segment import Place, Segment, make_segment
+from training.records.segment import Segment, make_segment
 from training.records.settings import LARGEST_INTEGER, LoaderSettings
 from training.records.shards import Shard, digest_listing
 from training.records.state import RankState, StateShard
 from training.records.table import index_shards
 from training.records.used import UsedRecords
 from training.records.windows import WindowReader, chunks
+
+if TYPE_CHECKING:
+    from training.records.torch_dataset import RecordDataset
 
 CHUNK_RECORDS = 4096
 """Records copied out of a window at once where batches are smaller."""
@@ -82,7 +84,7 @@ class RecordLoader:
         self.counts = self.segment(0).counts or ()
         self._current: RecordEpoch | None = None
 
-    def epoch(self, epoch: int) -> "RecordEpoch":
+    def epoch(self, epoch: int) -> RecordEpoch:
         """Iterate over this part's batches of one epoch, counted from 0.
 
         The batches are a function of the data, the settings, `epoch`, `part` and `parts` alone. An
@@ -141,6 +143,11 @@ class RecordLoader:
             parts=self.parts,
         )
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether an epoch was begun, so that there is a state."""
+        return self._current is not None
+
     def state_dict(self) -> dict[str, Any]:
         """Return this rank's state in the epoch that was begun last; see RecordEpoch.
 
@@ -150,6 +157,13 @@ class RecordLoader:
         if self._current is None:
             raise StateError("No epoch was begun, so there is no state: call epoch() first.")
         return self._current.state_dict()
+
+    def as_torch_dataset(self, *, epoch: int = 0) -> "RecordDataset":
+        """Return a dataset of torch over the data of the batches, from some epoch on."""
+        # Imported here: the data layer does without torch.
+        from training.records.torch_dataset import RecordDataset  # noqa: PLC0415
+
+        return RecordDataset(self, epoch)
 
     def load_state_dict(self, states: Sequence[Mapping[str, Any]]) -> None:
         """Go on with an interrupted epoch.
@@ -226,84 +240,6 @@ class RecordLoader:
                 f"The interrupted epoch cannot be ended. {'; '.join(problems)}. Put the shards back"
                 " as they were, or begin with the next epoch."
             )
-
-
-class RecordEpoch(Iterator[Batch]):
-    """The batches of one rank in one epoch, made ahead in background threads.
-
-    Close it, or drop it, to stop these before its end.
-    """
-
-    def __init__(
-        self,
-        batches_ahead: Generator[Batch, None, None],
-        segment: Segment,
-        start: RankState,
-        table_counts: NDArray[np.int64] | None,
-    ) -> None:
-        """Wrap the batches of a segment.
-
-        Args:
-            batches_ahead: All of them.
-            segment: What there is to hand out.
-            start: The state before the first batch, its counts left out.
-            table_counts: Records of each block of the host; None: uncounted.
-        """
-        self._batches = batches_ahead
-        self._segment = segment
-        self._start = start
-        self._table_counts = table_counts
-        self._end: BatchEnd | None = None
-
-    def __next__(self) -> Batch:
-        batch = next(self._batches)
-        self._end = batch.end
-        return batch
-
-    def __iter__(self) -> Self:
-        return self
-
-    def close(self) -> None:
-        """Stop reading ahead."""
-        self._batches.close()
-
-    def ahead(self) -> Iterator[Batch]:
-        """Iterate over the batches without handing them out: `hand_out` says when each is."""
-        return self._batches
-
-    def hand_out(self, batch: Batch) -> None:
-        """Let the state be that after `batch`."""
-        self._end = batch.end
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return how far this rank has come: small, and what JSON can hold.
-
-        With the states of all other ranks it tells which records of the epoch are left, whatever
-        ranks and hosts go on with them.
-        """
-        now = self._start.now
-        if self._end is not None:
-            now = Place(self._end.window.number, self._end.offset)
-        counts = self._counts_of({self._start.first.window, now.window})
-        return replace(self._start, now=now, counts=counts).to_json()
-
-    def _counts_of(self, windows: set[int]) -> dict[int, int]:
-        """Return the records of each block of some windows, as far as they are known."""
-        order = self._segment.order
-        counts: dict[int, int] = {}
-        for window in windows:
-            if window >= order.windows:
-                continue
-            blocks = order.blocks_of(window)
-            if self._table_counts is not None:
-                known = self._table_counts[blocks].tolist()
-            elif self._end is not None and self._end.window.number == window:
-                known = self._end.window.lengths.tolist()
-            else:
-                counts |= self._segment.start_counts
-                continue
-            counts |= dict(zip(blocks.tolist(), known, strict=True))
-        return counts
 
 
 def _read(

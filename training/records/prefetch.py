@@ -42,10 +42,13 @@ class _Work(Generic[T]):
         except BaseException as error:  # noqa: BLE001 - raised again by the consumer
             end = _End(error)
         finally:
-            close: Callable[[], None] | None = getattr(self.source, "close", None)
-            if close is not None:
-                close()
-            self.ready.put(end)
+            try:
+                close: Callable[[], None] | None = getattr(self.source, "close", None)
+                if close is not None:
+                    close()
+            finally:
+                # Whatever happens: the consumer waits for it.
+                self.ready.put(end)
 
 
 def prefetched(source: Iterator[T], *, ahead: int) -> Iterator[T]:

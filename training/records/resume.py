@@ -68,14 +68,17 @@ def resume(states: Sequence[RankState], host: HostBlocks) -> Resumption:
     for state in states:
         _check_settings(state, states[0], host)
         by_listing[state.shards].append(state)
-    for listing, sharing in by_listing.items():
-        _check_parts(listing, sharing)
     digest = _digest(states)
+    segment = _same_place(by_listing, host)
+    if segment is None or len(states) > 1:
+        # Alone, a state is enough for the very rank it is of.
+        for listing, sharing in by_listing.items():
+            _check_parts(listing, sharing)
     return Resumption(
         epoch=states[0].key.epoch,
         digest=digest,
         sizes=_sizes(by_listing),
-        segment=_same_place(by_listing, host) or _ordered_anew(by_listing, host, digest),
+        segment=segment or _ordered_anew(by_listing, host, digest),
     )
 
 

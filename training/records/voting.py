@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from training.records.agreement import agree, meet
 from training.records.batch import Batch
+from training.records.epoch import RecordEpoch
 from training.records.holdings import AllGather
-from training.records.loader import RecordEpoch, RecordLoader
+from training.records.loader import RecordLoader
 
 VOTE_STEPS = 32
 """Steps between two votes, and batches that a rank looks ahead."""

@@ -1,0 +1,106 @@
+import gc
+import threading
+from collections.abc import Iterator
+from itertools import islice
+
+import pytest
+
+from training.records.prefetch import prefetched
+
+
+class Source:
+    """Counts from 0, says how far it came and whether it was closed, and fails where told to."""
+
+    def __init__(self, stop: int, error: BaseException | None = None) -> None:
+        self.made = 0
+        self.closed = threading.Event()
+        self.changed = threading.Condition()
+        self.threads: set[int] = set()
+        self._stop = stop
+        self._error = error
+
+    def items(self) -> Iterator[int]:
+        try:
+            for number in range(self._stop):
+                self.threads.add(threading.get_ident())
+                with self.changed:
+                    self.made += 1
+                    self.changed.notify_all()
+                yield number
+            if self._error is not None:
+                raise self._error
+        finally:
+            self.closed.set()
+
+    def wait_until_made(self, made: int) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.made >= made, timeout=10)
+
+
+def test_gives_all_items_in_order_from_one_other_thread() -> None:
+    source = Source(100)
+    before = threading.active_count()
+    assert list(prefetched(source.items(), ahead=3)) == list(range(100))
+    assert len(source.threads) == 1
+    assert threading.get_ident() not in source.threads
+    assert source.closed.is_set()
+    assert threading.active_count() == before
+
+
+def test_an_empty_source_ends_at_once() -> None:
+    assert list(prefetched(iter(()), ahead=1)) == []
+
+
+@pytest.mark.parametrize("ahead", [1, 2, 5])
+def test_makes_no_more_items_than_it_may(ahead: int) -> None:
+    source = Source(100)
+    items = prefetched(source.items(), ahead=ahead)
+    for asked in range(1, 10):
+        next(items)  # type: ignore[call-overload] # an iterator
+        source.wait_until_made(asked + ahead)
+        assert source.made == asked + ahead
+    del items
+
+
+@pytest.mark.parametrize("error", [ValueError("bad"), OSError(5, "disk"), KeyboardInterrupt()])
+def test_raises_the_sources_error_after_the_items_before_it(error: BaseException) -> None:
+    source = Source(3, error)
+    items = prefetched(source.items(), ahead=2)
+    assert list(islice(items, 3)) == [0, 1, 2]
+    with pytest.raises(type(error)) as caught:
+        next(iter(items))
+    assert caught.value is error
+    assert list(items) == []
+
+
+@pytest.mark.parametrize("taken", [1, 3])
+@pytest.mark.parametrize("how", ["close", "drop"])
+def test_stops_and_closes_the_source_when_nobody_wants_more(taken: int, how: str) -> None:
+    source = Source(10**9)
+    before = threading.active_count()
+    items = prefetched(source.items(), ahead=2)
+    assert list(islice(items, taken)) == list(range(taken))
+    if how == "close":
+        items.close()  # type: ignore[attr-defined] # a generator
+    del items
+    gc.collect()
+    assert source.closed.is_set()
+    assert threading.active_count() == before
+
+
+def test_no_thread_before_the_first_item_is_asked_for() -> None:
+    before = threading.active_count()
+    items = prefetched(iter([1]), ahead=1)
+    assert threading.active_count() == before
+    del items
+
+
+def test_one_may_feed_another() -> None:
+    source = Source(10**9)
+    before = threading.active_count()
+    doubled = prefetched((2 * n for n in prefetched(source.items(), ahead=1)), ahead=2)
+    assert list(islice(doubled, 50)) == list(range(0, 100, 2))
+    assert threading.active_count() == before + 2
+    del doubled
+    assert threading.active_count() == before
+    assert source.closed.is_set()

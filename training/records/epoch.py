@@ -1,0 +1,107 @@
+"""An epoch of one rank: its batches, and how far it has come."""
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from training.records.batch import Batch, BatchEnd
+from training.records.segment import Place, Segment
+from training.records.state import RankState
+from training.records.workers import mapped
+
+
+class RecordEpoch(Iterator[Batch]):
+    """The batches of one rank in one epoch, made ahead in background threads.
+
+    Close it, or drop it, to stop these before its end.
+    """
+
+    def __init__(
+        self,
+        batches_ahead: Generator[Batch, None, None],
+        segment: Segment,
+        start: RankState,
+        table_counts: NDArray[np.int64] | None,
+    ) -> None:
+        """Wrap the batches of a segment.
+
+        Args:
+            batches_ahead: All of them.
+            segment: What there is to hand out.
+            start: The state before the first batch, its counts left out.
+            table_counts: Records of each block of the host; None: uncounted.
+        """
+        self._batches = batches_ahead
+        self._segment = segment
+        self._start = start
+        self._table_counts = table_counts
+        self._end: BatchEnd | None = None
+
+    def __next__(self) -> Batch:
+        batch = next(self._batches)
+        self._end = batch.end
+        return batch
+
+    def __iter__(self) -> Self:
+        return self
+
+    def map(self, map_fn: Callable[[Any], Any], *, workers: int) -> Iterator[Batch]:
+        """Hand out the batches with something else made of their data, in other processes.
+
+        The order does not depend on their number, and the state is that of what was handed out.
+
+        Args:
+            map_fn: Of a batch's data; importable by name.
+            workers: Processes, 1 or more; 0: in this one.
+
+        Raises:
+            Exception: Whatever the function raises, in place of its batch.
+        """
+        for batch in mapped(self._batches, map_fn, workers):
+            self._end = batch.end
+            yield batch
+
+    def close(self) -> None:
+        """Stop reading ahead."""
+        self._batches.close()
+
+    def ahead(self) -> Iterator[Batch]:
+        """Iterate over the batches without handing them out: `hand_out` says when each is."""
+        return self._batches
+
+    def hand_out(self, batch: Batch) -> None:
+        """Let the state be that after `batch`."""
+        self._end = batch.end
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return how far this rank has come: small, and what JSON can hold.
+
+        With the states of all other ranks it tells which records of the epoch are left, whatever
+        ranks and hosts go on with them.
+        """
+        now = self._start.now
+        if self._end is not None:
+            now = Place(self._end.window.number, self._end.offset)
+        counts = self._counts_of({self._start.first.window, now.window})
+        return replace(self._start, now=now, counts=counts).to_json()
+
+    def _counts_of(self, windows: set[int]) -> dict[int, int]:
+        """Return the records of each block of some windows, as far as they are known."""
+        order = self._segment.order
+        counts: dict[int, int] = {}
+        for window in windows:
+            if window >= order.windows:
+                continue
+            blocks = order.blocks_of(window)
+            if self._table_counts is not None:
+                known = self._table_counts[blocks].tolist()
+            elif self._end is not None and self._end.window.number == window:
+                known = self._end.window.lengths.tolist()
+            else:
+                counts |= self._segment.start_counts
+                continue
+            counts |= dict(zip(blocks.tolist(), known, strict=True))
+        return counts
