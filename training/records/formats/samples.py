@@ -126,7 +126,7 @@ class SampleRows:
         """Return the samples as one of SAMPLE_OUTPUTS.
 
         Raises:
-            RecordError: "packed", and a sample lacks an ending that others here have.
+            RecordError: "packed", and a sample lacks an ending that others have.
         """
         if kind == "records":
             return self._dicts()
@@ -153,19 +153,18 @@ class SampleRows:
         ]
 
     def _packed(self) -> dict[str, Packed]:
-        """Return the parts of each ending that occurs here, sample by sample.
+        """Return the parts of each ending, sample by sample.
 
         Raises:
-            RecordError: A sample lacks one.
+            RecordError: A sample lacks one that others have, here or elsewhere: batches are alike.
         """
-        occurring = {self._source.endings[n] for n in np.unique(self._parts.endings).tolist()}
-        columns = {name: self._column(name) for name in self._source.endings if name in occurring}
+        columns = {name: self._column(name) for name in self._source.endings}
         for name, column in columns.items():
             if column.null_count:
                 index = column.is_null().index(pa.scalar(True)).as_py()
                 raise RecordError(
-                    f"{self.locate(index)}: it has no member that ends in .{name}, as others have."
-                    ' The output "packed" needs the same of each sample: write the shards so, or'
+                    f"{self.locate(index)}: it has no member that ends in .{name}, which others"
+                    ' have. The output "packed" needs the same of each: write the shards so, or'
                     ' choose the output "records" or "arrow".'
                 )
         return {name: pack(column) for name, column in columns.items()}
