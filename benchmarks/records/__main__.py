@@ -10,13 +10,13 @@ taken within a pass. Writes results.json, tables.md and plot.png.
 import argparse
 import json
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.records.data import Data, make_data, read_into_cache
 from benchmarks.records.goals import goals_of
 from benchmarks.records.jobs import ROOT, Job, run
-from benchmarks.records.plan import FULL, ONCE, QUICK, SECTIONS, Effort, jobs_of
+from benchmarks.records.plan import FULL, ONCE, QUICK, SECTIONS, jobs_of
 from benchmarks.records.plot import draw
 from benchmarks.records.report import write_tables
 from benchmarks.records.results import Results
@@ -31,7 +31,7 @@ def main() -> None:
     """Measure, and write what was measured."""
     arguments = _parse()
     chosen = QUICK if arguments.quick else FULL
-    effort = Effort(passes=arguments.passes or chosen.passes, cap_s=chosen.cap_s)
+    effort = replace(chosen, passes=arguments.passes or chosen.passes)
     if os.getloadavg()[0] > BUSY:
         print(f"The machine is busy (load {os.getloadavg()[0]:.1f}): expect noise.")
     megabytes = arguments.megabytes or (QUICK_MEGABYTES if arguments.quick else FULL_MEGABYTES)
@@ -51,7 +51,9 @@ def main() -> None:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.records", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one pass over little data, 2 minutes")
+    parser.add_argument(
+        "--quick", action="store_true", help="one pass over little data, 2-3 minutes"
+    )
     parser.add_argument(
         "--only",
         type=_sections,

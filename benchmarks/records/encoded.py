@@ -19,7 +19,7 @@ from benchmarks.records.ours import make_loader
 from benchmarks.records.peers.usual import Lines
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.pytorch.task import TextTask
-from training.records.encoding import NgramEncoder
+from training.records.encoding import NgramEncoder, encode_ahead
 
 BUCKETS: Final = 2**16
 WIDTH: Final = 64
@@ -52,8 +52,9 @@ def padded_usual(folder: Path, batch_size: int, workers: int) -> Iterable[Tensor
 def bags(folder: Path, batch_size: int, _workers: int) -> Iterator[Any]:
     """Encode JSON Lines as the trainer does; yield its inputs."""
     task = TextTask(TrainingHyperparameters(hash_buckets=BUCKETS, ngrams=NGRAMS))
-    for batch in make_loader(folder, batch_size, "packed").epoch(0):
-        yield task.encode(batch)
+    batches = make_loader(folder, batch_size, "packed").epoch(0)
+    for _, ngrams, labels in encode_ahead(batches, task.encode_texts):
+        yield task.make_inputs(ngrams, labels)
 
 
 def bags_per_record(folder: Path, batch_size: int, _workers: int) -> Iterator[Any]:

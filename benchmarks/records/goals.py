@@ -67,13 +67,17 @@ def _rates(results: Results) -> Iterator[Goal]:
         packed,
         _rate(results, contenders.PYARROW_CSV),
     )
-    for batch_size in (32, 1024):
-        yield from _ratio(
-            f"padded tokens against the same per record, B={batch_size}",
-            3.0,
-            _rate(results, contenders.PADDED, batch_size),
-            _rate(results, contenders.PADDED_PER_RECORD, batch_size),
-        )
+    for what, encoder, per_record in (
+        ("padded tokens", contenders.PADDED, contenders.PADDED_PER_RECORD),
+        ("JSON Lines to n-grams", contenders.BAGS, contenders.BAGS_PER_RECORD),
+    ):
+        for batch_size in (32, 1024):
+            yield from _ratio(
+                f"{what} against the same per record, B={batch_size}",
+                3.0,
+                _rate(results, encoder, batch_size),
+                _rate(results, per_record, batch_size),
+            )
     webdataset = [
         _rate(results, contenders.WEBDATASET, 1024, workers)
         for workers in contenders.WEBDATASET.workers

@@ -13,10 +13,11 @@ FORMATS: Final = ("lines", "json_lines", "parquet", "tar")
 SMALL_AND_LARGE: Final = ("lines", "lines_large")
 WAIT_BATCH_SIZE: Final = 32
 GRADIENT_BATCH_SIZE: Final = 32
+LARGE_BATCH_SIZE: Final = 1024
 LOOP_BATCH_SIZES: Final = (32, 256)
 SPREAD_BATCH_SIZE: Final = 256
-ONCE: Final = ("spread", "gradients")
-"""Measures without a clock: one pass of them is enough."""
+ONCE: Final = ("memory", "spread", "gradients", "loop")
+"""Measures without a clock, or with rounds of their own: one pass of them is enough."""
 LARGE_EPOCH_S: Final = 60.0
 """Long enough for the large listing to be read to its end: its peak is what is asked for."""
 
@@ -28,13 +29,15 @@ class Effort:
     passes: int
     cap_s: float
     """Of an epoch."""
+    brief: bool
+    """Small batches only where a goal asks for them."""
 
 
 Section = Callable[[Data, Effort], Iterator[Job]]
 """Some jobs of a pass, under one name."""
 
-QUICK: Final = Effort(passes=1, cap_s=1.0)
-FULL: Final = Effort(passes=3, cap_s=3.0)
+QUICK: Final = Effort(passes=1, cap_s=0.7, brief=True)
+FULL: Final = Effort(passes=3, cap_s=2.0, brief=False)
 
 
 def jobs_of(data: Data, sections: Iterable[str], effort: Effort) -> list[Job]:
@@ -73,9 +76,11 @@ def _memory(data: Data, effort: Effort) -> Iterator[Job]:
 
 
 def _spread(data: Data, effort: Effort) -> Iterator[Job]:
+    # The first windows of an epoch are short: all of it tells more.
+    patient = replace(effort, cap_s=effort.cap_s * 4)
     for contender in CONTENDERS:
         if contender is not contenders.RAW and contender.order != "no":
-            yield _job("spread", contender, data, effort, batch_size=SPREAD_BATCH_SIZE)
+            yield _job("spread", contender, data, patient, batch_size=SPREAD_BATCH_SIZE)
 
 
 def _gradients(_data: Data, _effort: Effort) -> Iterator[Job]:
@@ -107,7 +112,10 @@ SECTIONS: Final[dict[str, Section]] = {
 
 
 def _rates(contender: Contender, data: Data, effort: Effort) -> Iterator[Job]:
+    asked_small = contender in (contenders.SOURCE, contenders.OURS_STR, *ENCODERS)
     for batch_size in contender.batch_sizes:
+        if effort.brief and batch_size < LARGE_BATCH_SIZE and not asked_small:
+            continue
         for workers in contender.workers:
             job = _job("rate", contender, data, effort, batch_size=batch_size)
             yield replace(job, workers=workers)
