@@ -19,7 +19,11 @@ from training.records import LoaderSettings, RecordLoader
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # Not shrunk: the many examples find a small one.
 FEW = settings(
-    COMMON, max_examples=30, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate]
+    COMMON,
+    max_examples=30,
+    derandomize=True,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
 )
 MANY = settings(COMMON, max_examples=1200)
 

@@ -192,10 +192,9 @@ def _pack_flags(flags: NDArray[np.bool_]) -> str:
 
 def _unpack_flags(text: str, records: int) -> NDArray[np.bool_]:
     packed = np.frombuffer(zlib.decompress(base64.b64decode(text)), np.uint8)
-    flags = np.unpackbits(packed, count=records).astype(np.bool_)
-    if len(flags) != records:
-        raise ValueError(f"{len(flags)} flags of {records} records")
-    return flags
+    if len(packed) != -(-records // 8):
+        raise ValueError(f"{len(packed)} bytes of flags for {records} records")
+    return np.unpackbits(packed, count=records).astype(np.bool_)
 
 
 def _pack_numbers(numbers: frozenset[int]) -> str:

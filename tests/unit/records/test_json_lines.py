@@ -7,18 +7,22 @@ import pytest
 
 from training.records import RecordError, Shard
 from training.records.formats.json_lines import make
-from training.records.formats.protocol import BlockRef, FormatSettings
+from training.records.formats.protocol import BlockRef, FormatSettings, Rows
+
+
+def _rows(folder: Path, lines: list[bytes]) -> Rows:
+    """Return lines as rows, in their order."""
+    path = folder / "part.jsonl"
+    path.write_bytes(b"".join(line + b"\n" for line in lines))
+    shard = Shard(name="part.jsonl", path=path, size_bytes=path.stat().st_size)
+    records = make("json_lines", FormatSettings()).read([BlockRef(shard, 0, shard.size_bytes)])
+    return records.take(np.arange(len(lines)))
 
 
 @pytest.fixture
 def parsed(tmp_path: Path) -> Any:  # noqa: ANN401 - a function of the tests below
     def parse_second_line(content: bytes) -> dict[str, Any]:
-        path = tmp_path / "part.jsonl"
-        path.write_bytes(b"{}\n" + content + b"\n{}\n")
-        shard = Shard(name="part.jsonl", path=path, size_bytes=path.stat().st_size)
-        block = BlockRef(shard, 0, shard.size_bytes)
-        records = make("json_lines", FormatSettings()).read([block])
-        return cast("dict[str, Any]", records.take(np.array([1])).output("records")[0])
+        return cast("dict[str, Any]", _rows(tmp_path, [b"{}", content, b"{}"]).output("records")[1])
 
     return parse_second_line
 
@@ -85,3 +89,65 @@ def test_a_long_line_is_shown_in_part(parsed: Any) -> None:  # noqa: ANN401 - ab
     with pytest.raises(RecordError) as caught:
         parsed(b"x" * 10_000)
     assert f"{'x' * 60}...'" in str(caught.value)
+
+
+def test_columns_hold_what_records_hold(tmp_path: Path) -> None:
+    records = [{"text": f"é\u2028 {n}", "label": n % 2, "deep": {"x": [n]}} for n in range(100)]
+    rows = _rows(tmp_path, [json.dumps(record).encode() for record in records])
+    table = rows.output("arrow")
+    assert table.to_pylist() == records == rows.output("records")
+    assert table.slice(3, 5).to_pylist() == rows.slice(3, 8).output("arrow").to_pylist()
+
+
+def test_white_space_around_objects_is_no_matter_to_columns(tmp_path: Path) -> None:
+    rows = _rows(tmp_path, [b' {"a": 1}', b'{"a": 2} \t', b'{"a": 3}\r'])
+    assert rows.output("arrow").to_pylist() == [{"a": 1}, {"a": 2}, {"a": 3}]
+
+
+def test_no_rows_make_a_table_too(tmp_path: Path) -> None:
+    assert len(_rows(tmp_path, [b"{}"]).slice(0, 0).output("arrow")) == 0
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        b"",
+        b" ",
+        b"hello",
+        b'{"a": 1',
+        b'{"a": 1}{"a": 2}',
+        b'{"a": NaN}',
+        b'{"a": -Infinity}',
+        b"[1]",
+        b"17",
+        b"null",
+        b'{"a": "\xe9"}',
+        b'{"a": "\\ud83d"}',
+        b'\xef\xbb\xbf{"a": 1}',
+    ],
+)
+def test_columns_are_as_strict_as_records(tmp_path: Path, bad: bytes) -> None:
+    rows = _rows(tmp_path, [b'{"a": 1}', b'{"a": 2}', bad, b'{"a": 3}'])
+    with pytest.raises(RecordError) as strict:
+        rows.output("records")
+    with pytest.raises(RecordError) as columns:
+        rows.output("arrow")
+    assert str(columns.value) == str(strict.value)
+    assert str(columns.value).startswith("part.jsonl, line 3: ")
+
+
+def test_bad_lines_that_make_up_for_each_other_are_noticed(tmp_path: Path) -> None:
+    # Arrow makes two records of one of them and none of the other.
+    rows = _rows(tmp_path, [b'{"a": 1}{"a": 2}', b"", b'{"a": 3}'])
+    with pytest.raises(RecordError, match=r"^part\.jsonl, line 1: not valid JSON \(Extra data"):
+        rows.output("arrow")
+    rows = _rows(tmp_path, [b'{"a":', b"1}", b'{"a": 2} {"a": 3}'])
+    with pytest.raises(RecordError, match=r"^part\.jsonl, line 1: not valid JSON"):
+        rows.output("arrow")
+
+
+def test_columns_of_several_types_are_refused_by_place(tmp_path: Path) -> None:
+    rows = _rows(tmp_path, [b'{"a": 1}', b'{"a": 2}', b'{"a": "three"}'])
+    assert len(rows.output("records")) == 3
+    with pytest.raises(RecordError, match=r"^part\.jsonl, line 3: .*from number to string"):
+        rows.output("arrow")

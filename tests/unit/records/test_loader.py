@@ -323,3 +323,52 @@ def test_a_format_may_be_chosen_whatever_the_endings(tmp_path: Path) -> None:
     shards = find_shards(tmp_path, chosen_format="lines")
     loader = RecordLoader(shards, settings=_settings(format="lines"), part=0, parts=1)
     assert sorted(line for made in loader.epoch(0) for line in made.data) == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("prefetch", [True, False])
+@pytest.mark.parametrize("output", ["str", "packed", "arrow", "records"])
+def test_damage_after_some_batches_ends_the_epoch_with_the_shards_name(
+    tmp_path: Path,
+    prefetch: bool,
+    output: str,
+) -> None:
+    write_shards(tmp_path, {f"{n}.jsonl": numbered(200) for n in range(5)})
+    settings = _settings(prefetch=prefetch, output=output, window_blocks=2, shuffle=False)
+    (loader,) = host_loaders(tmp_path, settings)
+    threads = threading.active_count()
+    epoch = loader.epoch(0)
+    next(epoch)
+    (tmp_path / "3.jsonl").write_bytes(numbered(3))
+    with pytest.raises(RecordError, match=r"^3\.jsonl changed after the shards were listed"):
+        list(epoch)
+    assert threading.active_count() == threads
+    # The state is that after the last good batch: what is left can still be told.
+    assert loader.state_dict()["now"][0] > 10
+    assert list(epoch) == []
+
+
+def test_good_batches_before_a_bad_record_are_handed_out(tmp_path: Path) -> None:
+    write_shards(tmp_path, {"a.jsonl": numbered(50) + b"bad\n" + numbered(50)})
+    (loader,) = host_loaders(tmp_path, _settings(shuffle=False, block_bytes=1 << 17))
+    epoch = loader.epoch(0)
+    good = [next(epoch) for _ in range(12)]
+    assert [record["id"] for made in good for record in made.records] == list(range(48))
+    with pytest.raises(RecordError, match=r"^a\.jsonl, line 51: not valid JSON"):
+        next(epoch)
+
+
+@pytest.mark.slow
+def test_twenty_thousand_shards_need_few_open_files(tmp_path: Path) -> None:
+    write_shards(tmp_path, {f"{n % 100}/{n}.jsonl": numbered(1, first=n) for n in range(20_000)})
+    program = (
+        "import resource, sys; from pathlib import Path\n"
+        "from training.records import LoaderSettings, RecordLoader, find_shards\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
+        "shards = find_shards(Path(sys.argv[1]))\n"
+        "settings = LoaderSettings(batch_size=32, seed=1)\n"
+        "loader = RecordLoader(shards, settings=settings, part=0, parts=1)\n"
+        "print(len({r['id'] for batch in loader.epoch(0) for r in batch.records}))\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110)
+    assert (result.stdout, result.stderr) == ("20000\n", "")

@@ -120,7 +120,8 @@ def test_no_blocks_have_an_order_too() -> None:
 
 @pytest.mark.parametrize("window_blocks", [1, 15, 16, 40, 128])
 def test_the_first_windows_are_short(window_blocks: int) -> None:
-    lengths = np.diff(_order(np.ones(1000), window_blocks=window_blocks).window_firsts).tolist()
+    firsts = _order(np.ones(1000, np.int64), window_blocks=window_blocks).window_firsts
+    lengths = [int(last - first) for first, last in pairwise(firsts)]
     assert sum(lengths) == 1000
     assert lengths[0] == max(window_blocks // 16, 1)
     for length, following in pairwise(lengths[:-1]):

@@ -56,7 +56,7 @@ def test_makes_no_more_items_than_it_may(ahead: int) -> None:
     source = Source(100)
     items = prefetched(source.items(), ahead=ahead)
     for asked in range(1, 10):
-        next(items)  # type: ignore[call-overload] # an iterator
+        next(items)
         source.wait_until_made(asked + ahead)
         assert source.made == asked + ahead
     del items
