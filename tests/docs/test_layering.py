@@ -10,6 +10,9 @@ import pytest
 from evenshard.repository import ROOT
 
 OURS = {"training", "infra", "evenshard"}
+TORCH_EDGE = "training/records/torch_dataset.py: torch"
+"""The data layer does without torch, but for the module that is a dataset of it."""
+
 JUNK_DRAWERS = {"utils", "util", "helpers", "helper", "common", "misc", "base"}
 
 
@@ -46,7 +49,7 @@ def _foreign(folder: str, allowed: set[str]) -> list[str]:
 )
 def test_layers_import_only_what_they_may(folder: str, allowed: set[str]) -> None:
     assert (ROOT / folder).is_dir()
-    assert _foreign(folder, allowed) == []
+    assert [found for found in _foreign(folder, allowed) if not found.startswith(TORCH_EDGE)] == []
 
 
 @pytest.mark.parametrize(

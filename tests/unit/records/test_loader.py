@@ -329,7 +329,7 @@ def test_a_format_may_be_chosen_whatever_the_endings(tmp_path: Path) -> None:
 @pytest.mark.parametrize("output", ["str", "packed", "arrow", "records"])
 def test_damage_after_some_batches_ends_the_epoch_with_the_shards_name(
     tmp_path: Path,
-    prefetch: bool,
+    prefetch: bool,  # noqa: FBT001 - drawn
     output: str,
 ) -> None:
     write_shards(tmp_path, {f"{n}.jsonl": numbered(200) for n in range(5)})

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from training.records.batch import Batch
 from training.records.encoding.examples import read_examples, read_together
 from training.records.encoding.ngrams import Ragged
-from training.records.loader import RecordEpoch
+from training.records.epoch import RecordEpoch
 from training.records.packed import Packed
 from training.records.prefetch import prefetched
 
