@@ -29,7 +29,7 @@ class Contender:
     yields: str
     """What a batch holds."""
     order: str
-    """What is shuffled: "full", "windows", "10k buffer", "no"."""
+    """How it shuffles: "full", "windows", "10k buffer"; "no" where it does not."""
     workers: tuple[int, ...] = (0,)
     """Worker processes to measure it with."""
     batch_sizes: tuple[int, ...] = (32, 1024)
@@ -205,6 +205,21 @@ CONTENDERS = (
         function="peers.huggingface:map_lines",
         yields="str",
         order="full",
+    ),
+    Contender(
+        name="Hugging Face datasets, iterable",
+        kind="lines",
+        function="peers.huggingface:iterate_lines",
+        yields="str",
+        order="shards, 10k buffer",
+    ),
+    Contender(
+        name="Hugging Face datasets, iterable, Arrow",
+        kind="lines",
+        function="peers.huggingface:iterate_arrow",
+        yields="arrow",
+        order="shards, 10k buffer",
+        numbers="counts:numbers_in_arrow",
     ),
     Contender(
         name="Hugging Face datasets, streaming",

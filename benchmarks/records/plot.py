@@ -1,10 +1,12 @@
 """A run as a picture: records per second of each loader, format by format."""
 
+import math
 from pathlib import Path
 from typing import Final
 
 import matplotlib as mpl
 from matplotlib import pyplot as plt
+from matplotlib.ticker import NullFormatter
 
 from benchmarks.records.contenders import CONTENDERS, RAW, Contender
 from benchmarks.records.goals import RATE
@@ -43,7 +45,9 @@ def draw(results: Results, path: Path) -> None:
         drawn = axis.barh(labels, rates, color=colours)
         axis.bar_label(drawn, [f"{rate / 1000:,.0f}k" for rate in rates], padding=3, fontsize=8)
         axis.set_xscale("log")
-        axis.margins(x=0.12)
+        # A logarithmic bar has no natural beginning: a round one, below the shortest bar.
+        axis.set_xlim(10 ** math.floor(math.log10(min(rates) / 2)), max(rates) * 3)
+        axis.xaxis.set_minor_formatter(NullFormatter())
         axis.invert_yaxis()
         axis.set_title(TITLES[kind], loc="left", fontsize=10)
         axis.tick_params(labelsize=8)

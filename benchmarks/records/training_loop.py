@@ -40,7 +40,9 @@ def compare(job: Job) -> dict[str, Any]:
 
 def _measure(rank: int, folder: Path, job: Job) -> dict[str, Any]:
     mine = STEPS * job.batch_size
-    _write_shard(Path(job.folder), folder / f"host-{rank}", rank * mine, mine)
+    _write_shard(
+        Path(job.folder), folder / f"host-{rank}" / f"part-{rank}.jsonl", rank * mine, mine
+    )
     distributed.barrier()
     loops = _Loops(rank, folder / f"host-{rank}", job.batch_size)
     times: list[tuple[float, float]] = []
@@ -107,10 +109,10 @@ def _timed(loop: Callable[[int], None], epoch: int) -> float:
     return time.perf_counter() - started
 
 
-def _write_shard(source: Path, folder: Path, first: int, count: int) -> None:
+def _write_shard(source: Path, shard: Path, first: int, count: int) -> None:
     """Copy records `first` to `first + count` of the measured JSON Lines."""
-    folder.mkdir()
-    with (folder / "part.jsonl").open("wb") as file:
+    shard.parent.mkdir()
+    with shard.open("wb") as file:
         file.writelines(islice(_lines(source), first, first + count))
 
 
