@@ -249,12 +249,21 @@ def test_doubtful_lines_are_left_to_the_parser_of_single_records(line: bytes) ->
         assert read_fields(packed(lines), TYPES) is None
 
 
-def test_several_objects_do_not_make_up_for_a_line_without() -> None:
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [GOOD + GOOD, b""],
+        [GOOD[:13], GOOD[13:] + GOOD],
+        [b'{"text": "a", "label": 1, "x": ', b'{"y": 1}}' + GOOD],  # the second is braced
+        [GOOD + b'{"text": "a", "x": {}', b', "label": 1}'],  # the first is braced
+        [b'{"text": "a}', b'{", "label": 1}' + GOOD],  # both are braced
+        [GOOD + GOOD + GOOD, b"{\0}", b"{\0}"],
+        [GOOD + GOOD + b"\0}", b"{\0}"],
+    ],
+)
+def test_several_objects_do_not_make_up_for_a_line_without_one(lines: list[bytes]) -> None:
     # As many objects as lines, but not one in each.
-    assert read_fields(packed([GOOD + GOOD, b""]), TYPES) is None
-    assert read_fields(packed([GOOD[:13], GOOD[13:] + GOOD]), TYPES) is None
-    assert read_fields(packed([GOOD + GOOD + GOOD, b"\0}", b"{\0}"]), TYPES) is None
-    assert read_fields(packed([b'{"text": "a}', b'{", "label": 1}' + GOOD]), TYPES) is None
+    assert read_fields(packed(lines), TYPES) is None
 
 
 def test_no_lines_have_no_fields() -> None:

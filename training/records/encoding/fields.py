@@ -93,13 +93,7 @@ def _with_newlines(lines: Packed) -> bytes:
 
 
 def _is_doubtful(lines: Packed, text: bytes) -> bool:
-    return (
-        not _is_text(text)
-        or b"\0" in text
-        or _has_constant(lines)
-        or _has_long_number(lines)
-        or _is_deep(lines)
-    )
+    return not _is_text(text) or _has_constant(lines) or _has_long_number(lines) or _is_deep(lines)
 
 
 def _is_text(text: bytes) -> bool:
