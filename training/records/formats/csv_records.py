@@ -81,13 +81,15 @@ class CsvRecords:
         if not len(self):
             return pa.schema([(name, pa.large_string()) for name in columns]).empty_table()
         self._refuse_empty_lines(len(names))
-        ragged: list[arrow_csv.InvalidRow] = []
         try:
-            table = _parse(self.content, names, columns, ragged)
-        except pa.ArrowInvalid as error:
+            table = _parse(self.content, names, columns)
+        # Arrow's message quotes the record: where that is not UTF-8 there is no message.
+        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
             self._refuse_returns(names, columns)
-            number = ragged[0].number - 1 if ragged else self._first_not_utf8()
-            raise self._refused(number, _problem(ragged, names, error)) from error
+            self._refuse_ragged(names, columns)
+            raise self._refused(
+                self._first_not_utf8(), f"not readable ({error}). Write the shard in UTF-8"
+            ) from error
         if len(table) != len(self):
             self._refuse_returns(names, columns)
             raise AssertionError(f"{len(table)} records were parsed where {len(self)} were found")
@@ -114,6 +116,25 @@ class CsvRecords:
                 return number
         return 0
 
+    def _refuse_ragged(self, names: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuse a record of more or fewer fields, if one is the reason for Arrow's refusal.
+
+        Raises:
+            RecordError: There is one.
+        """
+        replaced = self.content.decode(errors="replace").encode()
+        ragged: list[arrow_csv.InvalidRow] = []
+        try:
+            _parse(replaced, names, columns, ragged)
+        except pa.ArrowInvalid:
+            if ragged:
+                raise self._refused(
+                    ragged[0].number - 1,
+                    f"{ragged[0].actual_columns} fields where the header names {len(names)}"
+                    f" ({', '.join(names)}). Mend the record; a field that holds a comma must be"
+                    " quoted",
+                ) from None
+
     def _refuse_returns(self, names: Sequence[str], columns: Sequence[str]) -> None:
         """Refuse a record that Arrow takes for more than one: it ends them at carriage returns too.
 
@@ -123,8 +144,8 @@ class CsvRecords:
         for found in re.finditer(rb"\r(?!\n)", self.content):
             number = int(np.searchsorted(self.starts, found.start(), side="right")) - 1
             try:
-                is_one = len(_parse(self._record(number), names, columns, [])) == 1
-            except pa.ArrowInvalid:
+                is_one = len(_parse(self._record(number), names, columns)) == 1
+            except (pa.ArrowInvalid, UnicodeDecodeError):
                 is_one = False
             if not is_one:
                 raise self._refused(
@@ -192,16 +213,18 @@ def _parse(
     content: bytes,
     names: Sequence[str],
     columns: Sequence[str],
-    ragged: list[arrow_csv.InvalidRow],
+    ragged: list[arrow_csv.InvalidRow] | None = None,
 ) -> pa.Table:
-    """Parse records; put the first of another number of fields into `ragged`.
+    """Parse records; put the first of another number of fields into `ragged`, if that is given.
 
     Raises:
         pyarrow.ArrowInvalid: There is one; or a field is not UTF-8.
+        UnicodeDecodeError: There is one, and it is not UTF-8.
     """
 
     def refuse(row: arrow_csv.InvalidRow) -> str:
-        ragged.append(row)
+        if ragged is not None:
+            ragged.append(row)
         return "error"
 
     return arrow_csv.read_csv(
@@ -212,23 +235,15 @@ def _parse(
             block_size=min(len(content) + 1, LARGEST_PARSED_BYTES),
         ),
         parse_options=arrow_csv.ParseOptions(
-            newlines_in_values=True, ignore_empty_lines=False, invalid_row_handler=refuse
+            newlines_in_values=True,
+            ignore_empty_lines=False,
+            # A row that is not UTF-8 would be lost between Arrow and the handler.
+            invalid_row_handler=None if ragged is None else refuse,
         ),
         convert_options=arrow_csv.ConvertOptions(
             column_types=dict.fromkeys(names, pa.large_string()), include_columns=list(columns)
         ),
     )
-
-
-def _problem(
-    ragged: Sequence[arrow_csv.InvalidRow], names: Sequence[str], error: pa.ArrowInvalid
-) -> str:
-    if ragged:
-        return (
-            f"{ragged[0].actual_columns} fields where the header names {len(names)}"
-            f" ({', '.join(names)}). Mend the record; a field that holds a comma must be quoted"
-        )
-    return f"not UTF-8 ({error}). Write the shard in UTF-8"
 
 
 def _refused(place: str, problem: str, record: bytes) -> RecordError:

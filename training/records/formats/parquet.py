@@ -19,6 +19,9 @@ from training.records.shards import Shard
 FOOTERS_KEPT = 64
 """Parsed footers kept for the next read of their shards; wide ones take 100 kB each."""
 
+_UNREADABLE = (pa.ArrowException, OSError, ValueError)
+"""What Arrow raises for damaged files; names that are not UTF-8 are a ValueError."""
+
 
 def make(_: str, settings: FormatSettings) -> "ParquetFormat":
     """Make the format; see the registry."""
@@ -90,7 +93,7 @@ class ParquetFormat:
                 pre_buffer=True,
                 page_checksum_verification=True,
             )
-        except (pa.ArrowException, OSError) as error:
+        except _UNREADABLE as error:
             raise _damaged(shard, error) from error
         with file:
             self._keep_footer(shard, file)
@@ -162,7 +165,7 @@ def _read_groups(
     chosen = None if columns is None else list(columns)
     try:
         table = file.read_row_groups(list(groups), columns=chosen)
-    except (pa.ArrowException, OSError) as error:
+    except _UNREADABLE as error:
         raise _damaged(shard, error) from error
     told = sum(file.metadata.row_group(group).num_rows for group in groups)
     if len(table) != told:
