@@ -15,6 +15,10 @@ TEXT_RECORDS = 512
 each, and all of a chunk would keep one step waiting for all of them."""
 
 
+AnyPacked = Packed | dict[str, Packed]
+"""The records or, of samples that consist of several files, each of these by its ending."""
+
+
 class BatchEnd(NamedTuple):
     """How far a rank has come in an epoch with a batch."""
 
@@ -28,8 +32,9 @@ class Batch:
 
     Attributes:
         data: The records, `batch_size` of them or, in a part's last batch, fewer, as the setting
-            `output` says. "str": list of str; "bytes": list of bytes; "packed": Packed; "arrow":
-            pyarrow.Array (lines) or pyarrow.Table; "records": list of dict.
+            `output` says. "str": list of str; "bytes": list of bytes; "packed": Packed (tar: a dict
+            of them, by ending); "arrow": pyarrow.Array (lines) or pyarrow.Table; "records": list of
+            dict.
         end: How far the rank has come.
     """
 
@@ -100,12 +105,24 @@ def _cut_list(data: list[Any], first: int, last: int) -> list[Any]:
     return data[first:last]
 
 
-def _cut_packed(data: Packed, first: int, last: int) -> Packed:
+def _cut_packed(data: AnyPacked, first: int, last: int) -> AnyPacked:
+    if isinstance(data, dict):
+        return {name: _cut_one_packed(part, first, last) for name, part in data.items()}
+    return _cut_one_packed(data, first, last)
+
+
+def _cut_one_packed(data: Packed, first: int, last: int) -> Packed:
     offsets = data.offsets[first : last + 1]
     return Packed(data.content[offsets[0] : offsets[-1]], offsets - offsets[0])
 
 
-def _join_packed(parts: list[Packed]) -> Packed:
+def _join_packed(parts: list[Any]) -> AnyPacked:
+    if isinstance(parts[0], dict):
+        return {name: _join_one_packed([part[name] for part in parts]) for name in parts[0]}
+    return _join_one_packed(parts)
+
+
+def _join_one_packed(parts: list[Packed]) -> Packed:
     lengths = np.concatenate([np.diff(part.offsets) for part in parts])
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     return Packed(np.concatenate([part.content for part in parts]), offsets)

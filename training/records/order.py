@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 import numpy as np
+
+# By name: numpy loads this part of it only when it is used, which the first batch would wait for.
+from numpy.random import PCG64, Generator, SeedSequence
 from numpy.typing import NDArray
 
 FIRST_WINDOW = 16
@@ -159,7 +162,7 @@ def place_of(bounds: NDArray[np.int64], position: int) -> tuple[int, int]:
 
 
 def _permuted(
-    blocks: NDArray[np.int64], layout: BlockLayout, generator: np.random.Generator
+    blocks: NDArray[np.int64], layout: BlockLayout, generator: Generator
 ) -> NDArray[np.int64]:
     """Permute blocks or, where these have to stay together, shards."""
     if not layout.sequential:
@@ -190,9 +193,9 @@ def _cut_windows(
     return np.array(firsts, np.int64)
 
 
-def _generator(seed: int, key: tuple[int, ...]) -> np.random.Generator:
+def _generator(seed: int, key: tuple[int, ...]) -> Generator:
     # As a spawn key, for plain entropy [seed, 1] equals [seed, 1, 0]; in words of a fixed number,
     # for numpy takes (2**32,) and (0, 1) for the same; with their number, for the same reason.
     words = [word for number in key for word in (number & 0xFFFFFFFF, number >> 32)]
-    sequence = np.random.SeedSequence(seed, spawn_key=(len(key), *words))
-    return np.random.Generator(np.random.PCG64(sequence))
+    sequence = SeedSequence(seed, spawn_key=(len(key), *words))
+    return Generator(PCG64(sequence))

@@ -17,7 +17,10 @@ from training.records.packed import pack
 from training.records.shards import Shard
 
 _OPENING, _CLOSING = b"{}"
-_NOTHING, _LINE_END = (pa.scalar(text, pa.large_binary()) for text in (b"", b"\n"))
+# Not pa.scalar: it imports pandas, where that is installed.
+_NOTHING, _LINE_END = pa.Array.from_buffers(
+    pa.large_binary(), 2, [None, pa.py_buffer(np.array([0, 0, 1])), pa.py_buffer(b"\n")]
+)
 
 EXCERPT_CHARACTERS = 60
 """Characters of a bad line that its message shows."""
