@@ -145,7 +145,15 @@ def _by_walking(
         endings=[ending.decode() for ending in endings],
         parts=np.array([number[ending] for ending in parts], np.int64),
         firsts=np.cumsum([0] + [len(sample.members) for sample in samples]),
-        keys=pa.array([sample.key.decode() for sample in samples], pa.large_string()),
+        keys=_as_text([sample.key for sample in samples]),
         shards=shards,
         lengths=np.array([len(block) for block in blocks], np.int64),
     )
+
+
+def _as_text(keys: Sequence[bytes]) -> pa.Array:
+    """Put keys into an array; large_string."""
+    # Not pa.array: it imports pandas, 0.15 s and 45 MB.
+    offsets = np.cumsum([0] + [len(key) for key in keys])
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(keys))]
+    return pa.Array.from_buffers(pa.large_string(), len(keys), buffers)
