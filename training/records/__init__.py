@@ -7,6 +7,7 @@ part, `agree` with each other once per epoch and then iterate over `RecordLoader
 
 from training.records.agreement import EpochPlan, agree
 from training.records.batch import Batch
+from training.records.counting import SharedCounting
 from training.records.epoch import RecordEpoch
 from training.records.errors import AgreementError, RecordError, StateError
 from training.records.holdings import AllGather
@@ -27,6 +28,7 @@ __all__ = [
     "RecordError",
     "RecordLoader",
     "Shard",
+    "SharedCounting",
     "StateError",
     "Step",
     "agree",

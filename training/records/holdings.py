@@ -12,11 +12,11 @@ from training.records.shards import Shard
 AllGather = Callable[[Sequence[int]], Sequence[Sequence[int]]]
 """The integers of this rank (signed, 64 bits) in, those of every rank, in rank order, out."""
 
-NAME_BYTES = 1024
-"""The longest name of an S3 object."""
+TEXT_BYTES = 1024
+"""The longest name of an S3 object; of a message, what SageMaker shows."""
 
 WORD_BYTES = 7
-"""Bytes of a name in one integer: an eighth one could make it negative."""
+"""Bytes of a text in one integer: an eighth one could make it negative."""
 
 
 class Holder(NamedTuple):
@@ -52,18 +52,19 @@ def exchange_holdings(
         AgreementError: On all ranks alike: two hosts hold one shard; it names one.
     """
     length = max(-(-holder.shards // holder.parts) for holder in holders)
-    mine = shards[part * length : (part + 1) * length]
-    told = [number for shard in mine for number in (digest_name(shard.name), shard.size_bytes)]
+    share = shards[part * length : (part + 1) * length]
+    told = [number for shard in share for number in (digest_name(shard.name), shard.size_bytes)]
     sizes: dict[int, int] = {}
     hosts_of_shards: dict[int, set[int]] = defaultdict(set)
-    gathered = all_gather([len(mine), *told, *[0] * (2 * (length - len(mine)))])
+    gathered = all_gather([len(share), *told, *[0] * (2 * (length - len(share)))])
     for holder, (count, *numbers) in zip(holders, gathered, strict=True):
         for index in range(0, 2 * count, 2):
             sizes[numbers[index]] = numbers[index + 1]
             hosts_of_shards[numbers[index]].add(holder.host_rank)
     shared = sorted(digest for digest, hosts in hosts_of_shards.items() if len(hosts) > 1)
     if shared:
-        name = _tell_name(shards, shared[0], all_gather)
+        mine = (shard.name for shard in shards if digest_name(shard.name) == shared[0])
+        name = tell(next(mine, ""), all_gather)
         hosts = ", ".join(map(str, sorted(hosts_of_shards[shared[0]])))
         rest = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
         raise AgreementError(
@@ -74,11 +75,19 @@ def exchange_holdings(
     return sizes
 
 
-def _tell_name(shards: Sequence[Shard], digest: int, all_gather: AllGather) -> str:
-    """Let a rank that holds the shard with this digest tell all others its name."""
-    name = next((shard.name for shard in shards if digest_name(shard.name) == digest), "")
-    encoded = os.fsencode(name)[:NAME_BYTES]
-    padded = encoded.ljust(-(-NAME_BYTES // WORD_BYTES) * WORD_BYTES, b"\0")
+def tell(text: str, all_gather: AllGather) -> str:
+    """Let one rank tell all others something.
+
+    Args:
+        text: Empty on all ranks but those that tell, and one of them does; its first 1,024 bytes
+            arrive.
+        all_gather: Called once.
+
+    Returns:
+        What the first rank of those told.
+    """
+    encoded = os.fsencode(text)[:TEXT_BYTES]
+    padded = encoded.ljust(-(-TEXT_BYTES // WORD_BYTES) * WORD_BYTES, b"\0")
     words = [
         int.from_bytes(padded[first : first + WORD_BYTES], "big")
         for first in range(0, len(padded), WORD_BYTES)

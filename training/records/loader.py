@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from training.records.batch import OUTPUTS, Batch, Output, batches, convert
+from training.records.counting import SharedCounting, count_together
 from training.records.epoch import RecordEpoch
 from training.records.errors import StateError
 from training.records.formats.endings import format_of, listed
-from training.records.formats.protocol import ShardFormat
+from training.records.formats.protocol import ShardFormat, ShardIndex
 from training.records.formats.registry import make_format
 from training.records.holdings import digest_name
 from training.records.order import OrderKey
@@ -19,7 +20,7 @@ from training.records.segment import Segment, make_segment
 from training.records.settings import LARGEST_INTEGER, LoaderSettings
 from training.records.shards import Shard, digest_listing
 from training.records.state import RankState, StateShard
-from training.records.table import index_shards
+from training.records.table import make_table
 from training.records.used import UsedRecords
 from training.records.windows import WindowReader, chunks
 
@@ -57,13 +58,27 @@ class RecordLoader:
     """
 
     def __init__(
-        self, shards: Sequence[Shard], *, settings: LoaderSettings, part: int, parts: int
+        self,
+        shards: Sequence[Shard],
+        *,
+        settings: LoaderSettings,
+        part: int,
+        parts: int,
+        sharing: SharedCounting | None = None,
     ) -> None:
         """Index every shard; that reads it once where its records are to be counted.
 
+        Args:
+            shards: What the host holds.
+            settings: The same on every rank.
+            part: The local rank, from 0.
+            parts: Local ranks of the host.
+            sharing: Lets each rank count its share of the host's shards only: all ranks of the job
+                must then be made at the same time. None: each rank counts all.
+
         Raises:
             RecordError: A shard is damaged, not what it was when it was listed, or of another
-                format than the others.
+                format than the others; sharing: damaged or changed, on any host.
             ValueError: There is no such part, or the format has no such output.
         """
         if not 0 <= part < parts:
@@ -78,11 +93,18 @@ class RecordLoader:
         name = format_of([shard.name for shard in shards], settings.format)
         self.format = make_format(name or FORMAT_WITHOUT_SHARDS, settings.for_format())
         self.output = OUTPUTS[_chosen_output(settings, self.format, has_shards=bool(shards))]
-        self.table = index_shards(shards, self.format, count=settings.count)
+        self.table = make_table(shards, self._index(sharing), count=settings.count)
         self.resumption: Resumption | None = None
         self.holdings: dict[int, int] | None = None
         self.counts = self.segment(0).counts or ()
         self._current: RecordEpoch | None = None
+
+    def _index(self, sharing: SharedCounting | None) -> list[ShardIndex]:
+        if sharing is not None and self.settings.count:
+            return count_together(
+                self.shards, self.format, sharing, part=self.part, parts=self.parts
+            )
+        return [self.format.index(shard, count=self.settings.count) for shard in self.shards]
 
     def epoch(self, epoch: int) -> RecordEpoch:
         """Iterate over this part's batches of one epoch, counted from 0.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.formats.protocol import BlockRef, ShardFormat
+from training.records.formats.protocol import BlockRef, ShardIndex
 from training.records.order import BlockLayout
 from training.records.shards import Shard
 
@@ -41,18 +41,16 @@ class BlockTable:
         ]
 
 
-def index_shards(shards: Sequence[Shard], shard_format: ShardFormat, *, count: bool) -> BlockTable:
-    """Find the blocks of all shards.
+def make_table(
+    shards: Sequence[Shard], indices: Sequence[ShardIndex], *, count: bool
+) -> BlockTable:
+    """Number the blocks of all shards through.
 
     Args:
         shards: Of the host, in their order.
-        shard_format: Theirs.
-        count: Whether to count the records of each block, which may take reading it.
-
-    Raises:
-        RecordError: A shard is damaged, or not what it was when it was listed.
+        indices: Of each shard.
+        count: Whether to keep the records of each block; then all of them must be known.
     """
-    indices = [shard_format.index(shard, count=count) for shard in shards]
     blocks = [len(index.bounds) - 1 for index in indices]
     # Whatever the format knows anyway: all hosts have to do alike, those without shards too.
     counts = [index.counts for index in indices if index.counts is not None and count]

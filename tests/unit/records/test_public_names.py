@@ -20,6 +20,7 @@ def test_the_public_names() -> None:
         "RecordError",
         "RecordLoader",
         "Shard",
+        "SharedCounting",
         "StateError",
         "Step",
         "agree",
