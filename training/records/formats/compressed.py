@@ -32,6 +32,9 @@ from training.records.shards import Shard
 STREAMS_KEPT = 2
 """Shards kept open between reads: a window may hold the end of one and the start of another."""
 
+SPARE_BYTES = 8 * SLACK_BYTES
+"""What a window's buffer has more than its blocks: enough for the ends of most last lines."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -121,20 +124,23 @@ class CompressedFormat:
         Raises:
             RecordError: A shard is cut or damaged, or not what it was when it was indexed.
         """
-        return LineRecords(_StreamedLines(self._runs(blocks)), self._rows_type, self._errors)
+        text = _Text(sum(block.stop - block.start for block in blocks) + SPARE_BYTES)
+        runs = list(self._runs(blocks, text))
+        return LineRecords(_StreamedLines(text, runs), self._rows_type, self._errors)
 
-    def _runs(self, blocks: Sequence[BlockRef]) -> "Iterator[_Run]":
-        """Read blocks that follow each other at once."""
+    def _runs(self, blocks: Sequence[BlockRef], text: "_Text") -> "Iterator[_Run]":
+        """Read blocks, those that follow each other at once."""
         first = 0
         for number, block in enumerate(blocks, 1):
             if number < len(blocks):
                 following = blocks[number]
                 if following.shard == block.shard and following.start == block.stop:
                     continue
-            run = blocks[first:number]
-            shard, start = run[0].shard, run[0].start
-            content, base = self._stream(shard, start).read(start, block.stop)
-            yield _Run(shard, content, base, [start, *(block.stop for block in run)])
+            shard, start = blocks[first].shard, blocks[first].start
+            begin = text.used
+            base = self._stream(shard, start).read(text, start, block.stop)
+            bounds = [start, *(block.stop for block in blocks[first:number])]
+            yield _Run(shard, begin, text.used, base, bounds)
             first = number
 
     def _stream(self, shard: Shard, start: int) -> "_BlockStream":
@@ -149,27 +155,70 @@ class CompressedFormat:
         return stream
 
 
+class _Text:
+    """A buffer that is filled from its beginning.
+
+    Its memory is mapped, as that of LineBlocks is: it goes back at once when it is let go.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.content = mmap.mmap(-1, size)
+        self.used = 0
+
+    def append(self, content: bytes) -> None:
+        """Append some bytes."""
+        self._reserve(len(content))
+        self.content[self.used : self.used + len(content)] = content
+        self.used += len(content)
+
+    def read(self, stream: TextStream, size: int) -> int:
+        """Append up to `size` bytes of a stream, fewer only at its end; return how many.
+
+        Raises:
+            RecordError: The shard is cut or damaged.
+        """
+        self._reserve(size)
+        with memoryview(self.content)[self.used : self.used + size] as view:
+            read = stream.read_into(view)
+        self.used += read
+        return read
+
+    def _reserve(self, size: int) -> None:
+        needed = self.used + size
+        if needed > len(self.content):
+            # Somewhat more than asked for: long lines then take few copies.
+            grown = mmap.mmap(-1, needed + needed // 8)
+            grown[: self.used] = self.content[: self.used]
+            self.content = grown
+
+
 class _Run(NamedTuple):
-    """The text of some blocks of one shard that follow each other."""
+    """The text of some blocks of one shard that follow each other, in a buffer.
+
+    It starts with the byte before the first block, and ends with the last line that starts in them.
+    """
 
     shard: Shard
-    content: bytes
-    """From the byte before the first block on; to the end of the last line that starts in them."""
+    begin: int
+    """Where it starts in the buffer."""
+    end: int
+    """Where it stops there, exclusive."""
     base: int
-    """Byte of the text at which `content` starts."""
+    """Byte of the shard's text at which it starts."""
     bounds: list[int]
-    """Where each block starts and, last, where the last one stops."""
+    """Bytes of the text at which each block starts and, last, the last one stops."""
 
-    def lines(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return where lines start in `content` and where they stop, each of shape (lines,)."""
-        content = np.frombuffer(self.content, np.uint8)
-        stops = np.flatnonzero(content == NEWLINE)
-        starts = np.concatenate([[0], stops[:-1] + 1])
+    def lines(self, content: NDArray[np.uint8]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return where lines start in the buffer and where they stop, each of shape (lines,)."""
+        stops = np.flatnonzero(content[self.begin : self.end] == NEWLINE) + self.begin
+        starts = np.empty_like(stops)
+        starts[0] = self.begin
+        starts[1:] = stops[:-1] + 1
         if self.bounds[0] > 0:
             # The end of a line of the block before.
             starts, stops = starts[1:], stops[1:]
-        before = np.maximum(stops - 1, 0)
-        stops = stops - ((content[before] == CARRIAGE_RETURN) & (stops > starts))
+        # Before a line of nothing lies no carriage return of its own.
+        stops -= (content[stops - 1] == CARRIAGE_RETURN) & (stops > starts)
         return starts, stops
 
 
@@ -189,11 +238,16 @@ class _BlockStream:
         """Whether a block that starts at `start` can be read still."""
         return max(start - 1, 0) >= self._stream.position - len(self._held)
 
-    def read(self, start: int, stop: int) -> tuple[bytes, int]:
+    def read(self, text: _Text, start: int, stop: int) -> int:
         """Read from the byte before `start` to the end of the line that holds the last byte.
 
+        Args:
+            text: Where to append it, ended by a newline.
+            start: Of the text of the shard.
+            stop: The same, exclusive.
+
         Returns:
-            The text, ended by a newline, and the byte at which it starts.
+            The byte of the text that comes first.
 
         Raises:
             RecordError: The shard is cut or damaged, or its text shorter than it was.
@@ -202,23 +256,23 @@ class _BlockStream:
         base = max(start - 1, 0)
         ahead = base - (self._stream.position - len(self._held))
         self._stream.skip(ahead - len(self._held))
-        content = bytearray(self._held[ahead:])
-        content += self._stream.read(stop - base - len(content))
-        if len(content) < stop - base:
+        begin = text.used
+        text.append(self._held[ahead:])
+        text.read(self._stream, stop - base - (text.used - begin))
+        if text.used - begin < stop - base:
             raise self._stream.ended()
-        last = stop - 1 - base
-        searched = last
-        while (newline := content.find(b"\n", searched)) < 0:
-            searched = len(content)
+        last = searched = begin + stop - 1 - base
+        while (newline := text.content.find(b"\n", searched, text.used)) < 0:
+            searched = text.used
             # Twice as much each time: a line of any length takes few reads.
-            more = self._stream.read(max(SLACK_BYTES, searched - last))
-            content += more
-            if not more:
+            if not text.read(self._stream, max(SLACK_BYTES, searched - last)):
                 break
-        self._held = bytes(content[last:])
+        self._held = text.content[last : text.used]
         if newline < 0:
-            return bytes(content) + b"\n", base
-        return bytes(content[: newline + 1]), base
+            text.append(b"\n")
+        else:
+            text.used = newline + 1
+        return base
 
 
 class _StreamedLines(LineBlocks):
@@ -226,33 +280,27 @@ class _StreamedLines(LineBlocks):
 
     __slots__ = ()
 
-    def __init__(self, runs: Iterator[_Run]) -> None:
-        """Find the lines of runs and put them into one buffer."""
-        contents: list[bytes] = []
-        bounds: list[NDArray[np.int64]] = []
-        lengths: list[NDArray[np.int64]] = []
-        places: list[tuple[Shard, int]] = []
-        size = 0
-        for run in runs:
-            starts, stops = run.lines()
-            of_blocks = np.searchsorted(starts + run.base, run.bounds)
-            lengths.append(np.diff(of_blocks))
-            if run.bounds[0] == 0 and run.content.startswith(BYTE_ORDER_MARK):
+    def __init__(self, text: _Text, runs: Sequence[_Run]) -> None:
+        """Find the lines of runs that lie in one buffer."""
+        self.content = text.content
+        content = np.frombuffer(text.content, np.uint8)
+        lines = [run.lines(content) for run in runs]
+        of_runs = [
+            np.searchsorted(starts - run.begin + run.base, run.bounds)
+            for run, (starts, _) in zip(runs, lines, strict=True)
+        ]
+        for run, (starts, _) in zip(runs, lines, strict=True):
+            mark = text.content[run.begin : run.begin + len(BYTE_ORDER_MARK)]
+            if run.bounds[0] == 0 and mark == BYTE_ORDER_MARK:
                 starts[0] += len(BYTE_ORDER_MARK)
-            bounds.append(size + np.column_stack((starts, stops)).ravel())
-            places += [(run.shard, run.base - size)] * (len(run.bounds) - 1)
-            contents.append(run.content)
-            size += len(run.content)
-        # Mapped, as those of LineBlocks are: such memory goes back at once when it is let go.
-        self.content = mmap.mmap(-1, max(size, 1))
-        for content in contents:
-            self.content.write(content)
+        bounds = [np.column_stack(both).ravel() for both in lines]
         # One more at the end: every second entry is a line, and offsets enclose entries.
-        self.offsets = np.concatenate([*bounds, [size]], dtype=np.int64)
-        self.lengths = np.concatenate([np.empty(0, np.int64), *lengths])
+        self.offsets = np.concatenate([*bounds, [text.used]], dtype=np.int64)
+        self.lengths = np.concatenate([np.empty(0, np.int64), *map(np.diff, of_runs)])
+        blocks = [run for run in runs for _ in run.bounds[1:]]
         self.places = _TextPlaces(
-            shards=[shard for shard, _ in places],
-            origins=np.array([origin for _, origin in places], np.int64),
+            shards=[run.shard for run in blocks],
+            origins=np.array([run.base - run.begin for run in blocks], np.int64),
             stops=np.cumsum(self.lengths),
             starts=self.offsets[:-1:2],
         )

@@ -1,6 +1,7 @@
 """The text inside a gzip or zstd shard, read from its start on."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 import pyarrow as pa
@@ -60,6 +61,22 @@ class TextStream:
             size -= len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
+    def read_into(self, buffer: memoryview) -> int:
+        """Fill a buffer; return how many bytes of it, fewer than all only at the end.
+
+        Raises:
+            RecordError: The shard is cut or damaged.
+        """
+        filled = 0
+        while filled < len(buffer):
+            with buffer[filled:] as rest, self._refusing_damage():
+                read = self._stream.readinto(rest)
+            if not read:
+                break
+            filled += read
+            self.position += read
+        return filled
+
     def pieces(self) -> Iterator[bytes]:
         """Read the rest, in pieces.
 
@@ -86,16 +103,22 @@ class TextStream:
         return changed(self._shard, f"its text ends at byte {self.position} now")
 
     def _read_some(self, size: int) -> bytes:
-        try:
+        with self._refusing_damage():
             piece: bytes = self._stream.read(size)
+        self.position += len(piece)
+        return piece
+
+    @contextmanager
+    def _refusing_damage(self) -> Iterator[None]:
+        """Turn what the decompressor raises into an error that names the shard."""
+        try:
+            yield
         except (OSError, pa.ArrowException) as error:
             raise RecordError(
                 f"{self._shard.name} cannot be decompressed beyond byte {self.position} of its text"
                 f" ({error}). It may have been cut or changed on its way: compress it again, and"
                 " upload it whole."
             ) from error
-        self.position += len(piece)
-        return piece
 
 
 def locate_in_text(shard: Shard, offset_bytes: int) -> str:
