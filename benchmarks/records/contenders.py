@@ -196,8 +196,15 @@ CONTENDERS = (
         kind="lines",
         function="peers.litdata_chunks:texts",
         yields="str",
-        order="full",
+        order="runs of 256",
         workers=(0, 2),
+    ),
+    Contender(
+        name="litdata, whole chunks shuffled",
+        kind="lines",
+        function="peers.litdata_chunks:texts_of_shuffled_chunks",
+        yields="str",
+        order="chunks of 64 MB",
     ),
     Contender(
         name="Hugging Face datasets, map",

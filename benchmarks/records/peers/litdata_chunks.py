@@ -10,12 +10,13 @@ CHUNK_BYTES = "64MB"
 
 
 def texts(folder: Path, batch_size: int, workers: int) -> Iterable[Any]:
-    """Read the chunks beside `folder`, shuffled; a batch is a list of str."""
-    dataset = litdata.StreamingDataset(str(_chunks(folder)), shuffle=True, seed=0)
-    loader: Iterable[Any] = litdata.StreamingDataLoader(
-        dataset, batch_size=batch_size, num_workers=workers
-    )
-    return loader
+    """Read the chunks beside `folder` by the defaults, which shuffle runs of 256 records."""
+    return _loader(folder, batch_size, workers, "auto")
+
+
+def texts_of_shuffled_chunks(folder: Path, batch_size: int, workers: int) -> Iterable[Any]:
+    """Read the chunks beside `folder`, each of them shuffled as a whole."""
+    return _loader(folder, batch_size, workers, "full")
 
 
 def convert(folder: Path) -> None:
@@ -32,6 +33,16 @@ def convert(folder: Path) -> None:
         start_method="fork",
         verbose=False,
     )
+
+
+def _loader(folder: Path, batch_size: int, workers: int, window: str) -> Iterable[Any]:
+    dataset = litdata.StreamingDataset(
+        str(_chunks(folder)), shuffle=True, seed=0, item_shuffle_window=window
+    )
+    loader: Iterable[Any] = litdata.StreamingDataLoader(
+        dataset, batch_size=batch_size, num_workers=workers
+    )
+    return loader
 
 
 def _chunks(folder: Path) -> Path:
