@@ -228,9 +228,10 @@ def test_every_host_reports_its_records(exact: list[Host]) -> None:
 
 def test_the_log_holds_nothing_but_what_is_useful(exact: list[Host]) -> None:
     chief, other = (host.log.splitlines() for host in exact)
-    assert len(chief) == 3
+    assert len(chief) == 4
     assert chief[0].startswith("algo-1: host 1 of 2, ranks 0..1 of 4 on processors, chief at 127.")
-    assert chief[1].startswith("epoch=1; train_loss=")
-    assert chief[2].startswith("epoch=2; train_loss=")
+    assert chief[1].startswith("host 0 takes 5 steps per epoch, the ranks take 3.0 on average")
+    assert chief[2].startswith("epoch=1; train_loss=")
+    assert chief[3].startswith("epoch=2; train_loss=")
     assert len(other) == 1
     assert other[0].startswith("algo-2: host 2 of 2, ranks 2..3 of 4")

@@ -57,6 +57,7 @@ from training.records import (
     LoaderSettings,
     RecordError,
     RecordLoader,
+    SharedCounting,
     agree,
     find_shards,
 )
@@ -77,7 +78,7 @@ def main() -> None:
         model = task.build_model().to(ranks.device)
         replica = DistributedDataParallel(model)
         optimizer = task.build_optimizer(model)
-        train_data = _train_data(paths, settings, ranks)
+        train_data = _train_data(paths, cluster, settings, ranks)
         for epoch in range(settings.epochs):
             plan = agree(
                 train_data, epoch=epoch, host_rank=cluster.host_rank, all_gather=ranks.all_gather
@@ -104,7 +105,7 @@ def _set_up_log(ranks: Ranks) -> None:
 
 
 def _train_data(
-    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
+    paths: ContainerPaths, cluster: Cluster, settings: TrainingHyperparameters, ranks: Ranks
 ) -> RecordLoader:
     """This rank's part of what its host holds. SageMaker has split the objects among hosts."""
     shards = find_shards(paths.channel(TRAIN_CHANNEL))
@@ -115,6 +116,7 @@ def _train_data(
         ),
         part=ranks.local_rank,
         parts=ranks.local_world_size,
+        sharing=SharedCounting(host_rank=cluster.host_rank, all_gather=ranks.all_gather),
     )
 
 
@@ -127,6 +129,8 @@ def _validation_batches(
         settings=LoaderSettings(batch_size=settings.batch_size, seed=settings.seed, shuffle=False),
         part=ranks.rank,
         parts=ranks.world_size,
+        # All hosts hold the same: in this they are as one.
+        sharing=SharedCounting(host_rank=0, all_gather=ranks.all_gather),
     )
     return loader.epoch(0)
 

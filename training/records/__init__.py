@@ -5,7 +5,7 @@ part, `agree` with each other once per epoch and then iterate over `RecordLoader
 `steps_of_epoch` does both, also where the records are not counted beforehand.
 """
 
-from training.records.agreement import EpochPlan, agree
+from training.records.agreement import agree
 from training.records.batch import Batch
 from training.records.counting import SharedCounting
 from training.records.epoch import RecordEpoch
@@ -13,6 +13,7 @@ from training.records.errors import AgreementError, RecordError, StateError
 from training.records.holdings import AllGather
 from training.records.loader import RecordLoader
 from training.records.packed import Packed
+from training.records.plan import EpochPlan
 from training.records.settings import LoaderSettings
 from training.records.shards import Shard, find_shards
 from training.records.voting import Step, steps_of_epoch

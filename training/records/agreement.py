@@ -3,12 +3,12 @@
 import logging
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from training.records.errors import AgreementError
 from training.records.holdings import AllGather, Holder, exchange_holdings
 from training.records.loader import RecordLoader
+from training.records.plan import EpochPlan
 
 RANKS_IN_A_MESSAGE = 8
 """Ranks a message lists before it only counts the rest."""
@@ -20,45 +20,6 @@ SLOW_STEPS = 1.05
 """Steps of the slowest rank against the mean, beyond which that is worth a warning."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochPlan:
-    """What every rank does in an epoch; the same object on each of them."""
-
-    counts: tuple[int, ...]
-    """Records of each rank, shape (ranks,)."""
-
-    batch_size: int
-    """Records of one rank in one step, 1 or more; a rank's last batch may hold fewer."""
-
-    uneven: str = "weight"
-    """"weight": all ranks step until no rank has records left. "drop": until one has no full batch
-    left; the records of the others are not used in this epoch."""
-
-    @property
-    def steps(self) -> int:
-        """Steps every rank takes; 0 without records."""
-        if self.uneven == "drop":
-            return min(self.counts, default=0) // self.batch_size
-        return -(-max(self.counts, default=0) // self.batch_size)
-
-    @property
-    def records(self) -> int:
-        """Records all ranks together use in the epoch."""
-        if self.uneven == "drop":
-            return self.steps * self.batch_size * len(self.counts)
-        return sum(self.counts)
-
-    def records_in_step(self, step: int) -> int:
-        """Return the records all ranks together use in `step`, 1 or more."""
-        return sum(self.records_of_rank_in_step(rank, step) for rank in range(len(self.counts)))
-
-    def records_of_rank_in_step(self, rank: int, step: int) -> int:
-        """Return the records `rank` uses in `step`; 0 once it has run out of them."""
-        if not 0 <= step < self.steps:
-            raise ValueError(f"step={step}: this epoch has steps 0 to {self.steps - 1}.")
-        return min(max(self.counts[rank] - step * self.batch_size, 0), self.batch_size)
 
 
 class _Statement(NamedTuple):
@@ -129,8 +90,10 @@ def agree(loader: RecordLoader, *, epoch: int, host_rank: int, all_gather: AllGa
         batch_size=loader.settings.batch_size,
         uneven=loader.settings.uneven,
     )
-    if len({statement.host_rank for statement in statements}) > 1:
+    if not loader.has_planned and len({said.host_rank for said in statements}) > 1:
+        # Once: it is the same in every epoch.
         _warn_of_slow_host(loader, statements, host_rank)
+    loader.has_planned = True
     return plan
 
 

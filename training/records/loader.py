@@ -55,6 +55,7 @@ class RecordLoader:
         holdings: Bytes of the shards of all hosts, by their names' digests, once the ranks have
             told each other.
         resumption: The interrupted epoch that was loaded.
+        has_planned: Whether agree() has planned an epoch of it.
     """
 
     def __init__(
@@ -96,6 +97,7 @@ class RecordLoader:
         self.table = make_table(shards, self._index(sharing), count=settings.count)
         self.resumption: Resumption | None = None
         self.holdings: dict[int, int] | None = None
+        self.has_planned = False
         self.counts = self.segment(0).counts or ()
         self._current: RecordEpoch | None = None
 

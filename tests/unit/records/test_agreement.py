@@ -97,8 +97,10 @@ def test_a_host_with_most_steps_is_warned_of_by_its_shards(
     hosts = _hosts(tmp_path, 9, 40, 8)
     write_shards(tmp_path / "algo-2", {"b.jsonl": numbered(60)})
     hosts[1] = host_loaders(tmp_path / "algo-2", SETTINGS, parts=2)
+    ranks = Ranks(hosts)
     with caplog.at_level(logging.WARNING):
-        Ranks(hosts).agree()
+        ranks.agree(0)
+        ranks.agree(1)
     (message,) = caplog.messages
     assert message.startswith("host 1 takes 13 steps per epoch, the ranks take 5.2 on average")
     assert "the largest b.jsonl (60 records), part-1.jsonl (40 records)." in message
