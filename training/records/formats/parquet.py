@@ -22,6 +22,9 @@ FOOTERS_KEPT = 64
 _UNREADABLE = (pa.ArrowException, OSError, ValueError)
 """What Arrow raises for damaged files; names that are not UTF-8 are a ValueError."""
 
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
+"""Bytes of a value of each type that has a width."""
+
 
 def make(_: str, settings: FormatSettings) -> "ParquetFormat":
     """Make the format; see the registry."""
@@ -52,10 +55,13 @@ class ParquetFormat:
             RecordError: The footer is damaged, or the shard's columns are not the first one's.
         """
         with self._opened(shard) as file:
-            counts = np.array(_rows_of_groups(file), np.int64)
-            sizes = _bytes_of_groups(file.metadata, self._columns)
-        bounds = np.arange(len(counts) + 1, dtype=np.int64)
-        return ShardIndex(bounds=bounds, counts=counts, sizes=sizes)
+            rows = _rows_of_groups(file)
+            told = file.metadata.num_rows
+            sizes = _bytes_of_groups(file.metadata, rows, self._columns)
+        if sum(rows) != told or min(rows, default=0) < 0:
+            raise _damaged(shard, f"row groups of {sum(rows)} rows where the footer says {told}")
+        bounds = np.arange(len(rows) + 1, dtype=np.int64)
+        return ShardIndex(bounds=bounds, counts=np.array(rows, np.int64), sizes=sizes)
 
     def read(self, blocks: Sequence[BlockRef]) -> TableRecords:
         """Read some row groups, with one file open at a time; see ShardFormat."""
@@ -177,19 +183,36 @@ def _rows_of_groups(file: pq.ParquetFile) -> list[int]:
     return [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
 
 
-def _bytes_of_groups(footer: pq.FileMetaData, columns: tuple[str, ...] | None) -> NDArray[np.int64]:
-    """Return the bytes of each row group's chosen columns, decompressed; shape (row groups,)."""
-    paths = [footer.schema.column(number).path for number in range(footer.num_columns)]
+def _bytes_of_groups(
+    footer: pq.FileMetaData, rows: Sequence[int], columns: tuple[str, ...] | None
+) -> NDArray[np.int64]:
+    """Return about how many bytes each row group's chosen columns take; shape (row groups,).
+
+    The footer tells the bytes of each column too, but asking for them ends the process where it is
+    damaged. So columns of numbers are taken by their width, and all others share what is left.
+    """
+    leaves = [footer.schema.column(number) for number in range(footer.num_columns)]
+    widths = [0 if leaf.max_repetition_level else _width(leaf) for leaf in leaves]
+    # A column of lists or structs has several leaves, below its name.
     chosen = [
-        number
-        for number, path in enumerate(paths)
-        # A column of lists or structs has several, below its name.
-        if columns is None or path in columns or path.partition(".")[0] in columns
+        columns is None or leaf.path in columns or leaf.path.partition(".")[0] in columns
+        for leaf in leaves
     ]
-    groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
-    return np.array(
-        [sum(group.column(n).total_uncompressed_size for n in chosen) for group in groups], np.int64
-    )
+    fixed = sum(width for width, is_chosen in zip(widths, chosen, strict=True) if is_chosen)
+    others = [is_chosen for width, is_chosen in zip(widths, chosen, strict=True) if not width]
+    totals = [footer.row_group(group).total_byte_size for group in range(footer.num_row_groups)]
+    sizes = [
+        number * fixed + max(total - number * sum(widths), 0) * sum(others) // max(len(others), 1)
+        for number, total in zip(rows, totals, strict=True)
+    ]
+    return np.array(sizes, np.int64)
+
+
+def _width(leaf: pq.ColumnSchema) -> int:
+    """Return the bytes of each value; 0: they differ."""
+    if leaf.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        return int(leaf.length)
+    return _WIDTHS.get(leaf.physical_type, 0)
 
 
 def _damaged(shard: Shard, problem: object) -> RecordError:
