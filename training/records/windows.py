@@ -72,6 +72,7 @@ class WindowReader:
         records = self.shard_format.read(refs)
         if self.table.counts is not None:
             _check_counts(refs, records.lengths, self.table.counts[blocks])
+        _check_used(refs, blocks, records.lengths, self.used)
         unused = self.used.unused(blocks, records.lengths)
         total = int(records.lengths.sum()) if unused is None else len(unused)
         indices = self.order.permutation(number, total)
@@ -109,3 +110,21 @@ def _check_counts(
         shard, start, _ = blocks[index]
         how = f"a block at {start} had {counts[index]} records and has {lengths[index]}"
         raise changed(shard, how)
+
+
+def _check_used(
+    refs: list[BlockRef],
+    blocks: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    used: UsedRecords,
+) -> None:
+    """Refuse a block of which other records were used before the epoch was interrupted.
+
+    Raises:
+        RecordError: Its records are not those that the state speaks of.
+    """
+    for ref, block, length in zip(refs, blocks.tolist(), lengths.tolist(), strict=True):
+        flags = used.partly.get(block)
+        if flags is not None and len(flags) != length:
+            how = f"a block at {ref.start} had {len(flags)} records and has {length}"
+            raise changed(ref.shard, how)

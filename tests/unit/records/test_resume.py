@@ -1,3 +1,4 @@
+import itertools
 import json
 import logging
 from collections.abc import Callable
@@ -13,7 +14,13 @@ from tests.unit.records.host_data import (
     numbered,
     write_shards,
 )
-from training.records import EpochPlan, LoaderSettings, RecordLoader, StateError
+from training.records import (
+    EpochPlan,
+    LoaderSettings,
+    RecordError,
+    RecordLoader,
+    StateError,
+)
 
 SHARDS = {
     "a.jsonl": numbered(40),
@@ -238,3 +245,17 @@ def test_a_state_is_small_whatever_the_data(tmp_path: Path) -> None:
         sizes.append(len(json.dumps(states)))
     assert max(sizes) < 6_000
     assert sizes[1] - sizes[0] < 1_000
+
+
+def test_refuses_a_shard_whose_records_moved_while_the_job_was_down(tmp_path: Path) -> None:
+    states, _ = _stopped([_host(tmp_path / "0", "a.jsonl", "c.jsonl", count=False)], 4)
+    _host(tmp_path / "1", "a.jsonl", "c.jsonl")
+    for path in [tmp_path / "1" / "a.jsonl", tmp_path / "1" / "c.jsonl"]:
+        path.write_bytes(path.read_bytes().replace(b"}\n{", b"},{"))
+    # On its own host the rank would go on in place: two parts order what is left anew.
+    parts = host_loaders(tmp_path / "1", _settings(count=False, output="bytes"), parts=2)
+    parts[0].load_state_dict(states)
+    parts[1].load_state_dict(states)
+    epochs = itertools.chain.from_iterable(part.epoch(1) for part in parts)
+    with pytest.raises(RecordError, match=r"^[ac]\.jsonl changed .* records and has"):
+        list(epochs)
