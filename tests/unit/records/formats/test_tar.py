@@ -15,6 +15,7 @@ from tests.unit.records.formats.shard_files import (
     read_all,
     write_shard,
 )
+from tests.unit.records.formats.tar_files import archive, pairs, special
 from training.records.errors import RecordError
 from training.records.formats import tar as tar_module
 from training.records.formats import tar_index
@@ -28,15 +29,6 @@ FORMATS = {"ustar": tarfile.USTAR_FORMAT, "gnu": tarfile.GNU_FORMAT, "pax": tarf
 any_format = pytest.mark.parametrize("kind", FORMATS.values(), ids=FORMATS)
 
 
-@pytest.fixture(params=["arrays", "walking"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Both ways of finding samples: by numpy, and header by header."""
-    if request.param == "walking":
-        for module in (tar_module, tar_index):
-            monkeypatch.setattr(module, "_by_arrays", lambda *_: None)
-    return str(request.param)
-
-
 @pytest.fixture
 def arrays_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail where numpy leaves an archive to the walk."""
@@ -46,40 +38,6 @@ def arrays_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for module in (tar_module, tar_index):
         monkeypatch.setattr(module, "_by_walking", unexpected)
-
-
-def archive(
-    members: Sequence[tuple[str, bytes] | tarfile.TarInfo],
-    kind: int = tarfile.USTAR_FORMAT,
-    mtime: float = 0,
-) -> bytes:
-    written = io.BytesIO()
-    with tarfile.open(fileobj=written, mode="w", format=kind) as tar:
-        for member in members:
-            if isinstance(member, tarfile.TarInfo):
-                tar.addfile(member)
-                continue
-            info = tarfile.TarInfo(member[0])
-            info.size = len(member[1])
-            info.mtime = mtime
-            tar.addfile(info, io.BytesIO(member[1]))
-    return written.getvalue()
-
-
-def special(name: str, kind: bytes) -> tarfile.TarInfo:
-    info = tarfile.TarInfo(name)
-    info.type = kind
-    info.linkname = "elsewhere"
-    return info
-
-
-def pairs(first: int, count: int, size: int = 700) -> list[tuple[str, bytes]]:
-    """Return the members of samples whose contents tell which they are."""
-    return [
-        member
-        for n in range(first, first + count)
-        for member in ((f"{n:04}.bin", b"%04d" % n * (size // 4)), (f"{n:04}.cls", b"%d" % n))
-    ]
 
 
 def keys(shard_format: TarFormat, shards: Sequence[Shard]) -> list[str]:
@@ -263,97 +221,11 @@ def test_folders_and_hidden_members_are_no_samples(
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "what"),
-    [
-        (tarfile.SYMTYPE, "a symbolic link"),
-        (tarfile.LNKTYPE, "a hard link"),
-        (tarfile.FIFOTYPE, "a pipe"),
-        (b"S", "a sparse file"),
-        (b"Q", "of the unknown type b'Q'"),
-    ],
-)
-def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: bytes, what: str) -> None:
-    shard = write_shard(tmp_path, "a.tar", archive([*pairs(0, 3), special("b.x", kind)]))
-    with pytest.raises(RecordError, match=rf"^a\.tar: the member 'b\.x' is {what}"):
-        TarFormat(block_bytes=1).index(shard, count=True)
-
-
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize(
-    ("names", "message"),
-    [
-        (["a.x", "README"], "the member 'README' has no ending"),
-        (["a.x", "a."], "the member 'a.' has no ending"),
-        (["README."], "the member 'README.' has no ending"),
-        (["d.e/README"], "the member 'd.e/README' has no ending"),
-        (["a.x", "a.y", "a.x"], "the member 'a.x' comes twice"),
-        (["a.x", "a.X"], "the member 'a.X' comes twice"),
-        (["a.x", "b.x", "a.y"], "members of the key 'a' start at byte 2048, but others"),
-        (["a.x", "b.x", "a.x", "b.y"], "members of the key 'a' start at byte 2048"),
-    ],
-)
-def test_members_that_make_no_samples_are_refused(
-    tmp_path: Path, names: list[str], message: str
-) -> None:
-    shard = write_shard(tmp_path, "a.tar", archive([(name, b"content") for name in names]))
-    with pytest.raises(RecordError) as caught:
-        TarFormat(block_bytes=1).index(shard, count=True)
-    assert str(caught.value).startswith(f"a.tar: {message}")
-
-
-def test_a_name_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
-    content = archive([("key.x", b"")]).replace(b"key.x", b"k\xffy.x")
-    content = content.replace(_sum_of(content, b"key.x"), _sum_of(content, b"k\xffy.x"))
-    shard = write_shard(tmp_path, "a.tar", content)
-    with pytest.raises(RecordError, match=r"member 'k\\\\xffy\.x' is not named in UTF-8"):
-        TarFormat(block_bytes=1).index(shard, count=True)
-
-
-def _sum_of(content: bytes, name: bytes) -> bytes:
-    header = name.ljust(100, b"\0") + content[100:148] + b" " * 8 + content[156:512]
-    return b"%06o\0" % sum(header)
-
-
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("bytes_left", [1, 511, 512, 700, 1024, 5000, 10_240, 76_800, 77_311])
-def test_a_cut_archive_is_refused_by_name(tmp_path: Path, bytes_left: int) -> None:
-    shard = write_shard(tmp_path, "a.tar", archive(pairs(0, 30)))
-    assert shard.size_bytes > 77_312
-    cut = cut_short(shard, bytes_left)
-    with pytest.raises(RecordError, match=r"^a\.tar is no whole tar archive: it ends at byte \d+"):
-        TarFormat(block_bytes=1).index(cut, count=True)
-
-
 def test_an_archive_may_end_with_one_empty_unit(tmp_path: Path) -> None:
     shard = write_shard(tmp_path, "a.tar", archive(pairs(0, 30)))
     tar = TarFormat(block_bytes=1 << 20)
     end = int(tar.index(shard, count=True).bounds[-1])
     assert keys(tar, [cut_short(shard, end + 512)]) == [f"{n:04}" for n in range(30)]
-
-
-@pytest.mark.usefixtures("way")
-def test_archives_joined_by_appending_are_refused(tmp_path: Path) -> None:
-    shard = write_shard(tmp_path, "a.tar", archive(pairs(0, 3)) + archive(pairs(3, 3)))
-    with pytest.raises(RecordError, match=r"its end is marked at byte \d+, but there is more"):
-        TarFormat(block_bytes=1).index(shard, count=True)
-
-
-@pytest.mark.usefixtures("way")
-@pytest.mark.parametrize("place", [3, 110, 125, 148, 156, 257, 400])
-def test_a_changed_header_is_refused_by_name(tmp_path: Path, place: int) -> None:
-    content = bytearray(archive(pairs(0, 30)))
-    content[5 * 2560 + place] ^= 0x41
-    shard = write_shard(tmp_path, "a.tar", bytes(content))
-    with pytest.raises(RecordError, match=r"^a\.tar"):
-        TarFormat(block_bytes=1).index(shard, count=True)
-
-
-def test_bytes_that_are_no_archive_are_refused(tmp_path: Path) -> None:
-    for content in (b"x", b"text\n" * 1000, bytes(range(256)) * 40):
-        shard = write_shard(tmp_path, "a.tar", content)
-        with pytest.raises(RecordError, match=r"^a\.tar is no whole tar archive"):
-            TarFormat(block_bytes=1).index(shard, count=True)
 
 
 @pytest.mark.usefixtures("way")
@@ -366,28 +238,6 @@ def test_an_empty_archive_has_no_blocks(tmp_path: Path) -> None:
     nothing = TarFormat(block_bytes=1).read([])
     assert nothing.lengths.tolist() == []
     assert nothing.take(np.arange(0)).output("records") == []
-
-
-def test_a_file_that_shrank_is_refused(tmp_path: Path) -> None:
-    shard = write_shard(tmp_path, "a.tar", archive(pairs(0, 30)))
-    tar = TarFormat(block_bytes=4000)
-    blocks = blocks_of(tar, [shard])
-    cut_short(shard, 9000)
-    with pytest.raises(RecordError, match=r"a\.tar changed after the shards were listed"):
-        tar.read(blocks)
-
-
-def test_blocks_that_are_no_longer_samples_are_refused(tmp_path: Path) -> None:
-    shard = write_shard(tmp_path, "a.tar", archive(pairs(0, 30)))
-    tar = TarFormat(block_bytes=4000)
-    blocks = blocks_of(tar, [shard])
-    write_shard(
-        tmp_path,
-        "a.tar",
-        archive(pairs(0, 15, size=1900))[: shard.size_bytes].ljust(shard.size_bytes, b"\0"),
-    )
-    with pytest.raises(RecordError, match=r"^a\.tar"):
-        tar.read(blocks)
 
 
 def test_sizes_of_8_gib_and_more_are_understood(tmp_path: Path) -> None:
