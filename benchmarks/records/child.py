@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Final
 
-from benchmarks.records.jobs import Job, memory_mb
+from benchmarks.records.jobs import Job, memory_mib
 
 MEASURES: Final = {
     "rate": "iteration:rate",
@@ -29,7 +29,7 @@ def main() -> None:
     job = Job(**json.loads(sys.argv[1]))
     module, _, name = MEASURES[job.measure].partition(":")
     result = getattr(importlib.import_module(f"benchmarks.records.{module}"), name)(job)
-    print(json.dumps({**result, "own_peak_mb": memory_mb(os.getpid(), "VmHWM")}), flush=True)
+    print(json.dumps({**result, "own_peak_mib": memory_mib(os.getpid(), "VmHWM")}), flush=True)
     # Worker processes and threads of an unfinished epoch need not be waited for.
     os._exit(0)
 

@@ -110,13 +110,13 @@ def _starts(results: Results) -> Iterator[Goal]:
 def _memory(results: Results) -> Iterator[Goal]:
     for contender in (contenders.OURS_STR, contenders.OURS_PACKED):
         small, large = (
-            results.of("memory", contender, "peak_rss_mb", kind=kind)
+            results.of("memory", contender, "peak_rss_mib", kind=kind)
             for kind in ("lines", "lines_large")
         )
         if small and large:
             more = Values(tuple(b - a for a, b in zip(small.values, large.values, strict=True)))
-            yield _at_most(f"peak memory, {contender.yields}", 150, "MB", large)
-            yield _at_most(f"more memory for 8 x the data, {contender.yields}", 5, "MB", more)
+            yield _at_most(f"peak memory, {contender.yields}", 150, "MiB", large)
+            yield _at_most(f"more memory for 8 x the data, {contender.yields}", 5, "MiB", more)
 
 
 def _quality(results: Results) -> Iterator[Goal]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 SAMPLE_EVERY_S: Final = 0.05
 LONGEST_S: Final = 300
-KIB_PER_MB: Final = 1_000_000 / 1024
+KIB_PER_MIB: Final = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ def run(job: Job) -> dict[str, Any]:
     """Run a job in a fresh process.
 
     Returns:
-        What it measured and `peak_rss_mb`, of its whole process tree; or `error`.
+        What it measured and `peak_rss_mib`, of its whole process tree; or `error`.
     """
     environment = {
         **os.environ,
@@ -65,7 +65,7 @@ def run(job: Job) -> dict[str, Any]:
     )
     started, peak = time.monotonic(), 0.0
     while process.poll() is None:
-        peak = max(peak, sum(memory_mb(pid, "VmRSS") for pid in _tree(process.pid)))
+        peak = max(peak, sum(memory_mib(pid, "VmRSS") for pid in _tree(process.pid)))
         if time.monotonic() - started > LONGEST_S:
             process.kill()
         time.sleep(SAMPLE_EVERY_S)
@@ -75,11 +75,11 @@ def run(job: Job) -> dict[str, Any]:
         return {"error": (errors.strip() or output.strip() or f"exit {process.returncode}")[-800:]}
     result: dict[str, Any] = json.loads(lines[-1])
     # A process knows its own peak exactly; that of a tree is only sampled.
-    result["peak_rss_mb"] = round(max(peak, result.pop("own_peak_mb")), 1)
+    result["peak_rss_mib"] = round(max(peak, result.pop("own_peak_mib")), 1)
     return result
 
 
-def memory_mb(pid: int, field: str) -> float:
+def memory_mib(pid: int, field: str) -> float:
     """Read a process's memory: `VmRSS` is what it holds, `VmHWM` the most it has held."""
     try:
         status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
@@ -87,7 +87,7 @@ def memory_mb(pid: int, field: str) -> float:
         return 0.0
     for line in status.splitlines():
         if line.startswith(f"{field}:"):
-            return int(line.split()[1]) / KIB_PER_MB
+            return int(line.split()[1]) / KIB_PER_MIB
     return 0.0
 
 

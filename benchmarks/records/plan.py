@@ -28,7 +28,7 @@ class Effort:
 
     passes: int
     cap_s: float
-    """Of an epoch."""
+    """Of an epoch, after its first batch."""
     brief: bool
     """Small batches only where a goal asks for them."""
 

@@ -61,6 +61,7 @@ def _rates(results: Results) -> list[str]:
             "records/s",
             "+-",
             "% of raw",
+            "CPU per record",
             "first batch",
             "peak RSS",
         ),
@@ -85,8 +86,10 @@ def _rate_rows(results: Results, raw: Values | None) -> Iterator[Sequence[str]]:
             _count(rate.median),
             _percent(rate),
             share,
+            # Of worker processes nothing is known.
+            "" if job.workers else _metric(results, key, "cpu_us_per_record", "{:.2f} us"),
             _metric(results, key, "first_batch_s", "{:.3f} s"),
-            _metric(results, key, "peak_rss_mb", "{:.0f} MB"),
+            _metric(results, key, "peak_rss_mib", "{:.0f} MiB"),
         )
 
 
@@ -109,7 +112,7 @@ def _memory(results: Results) -> list[str]:
         (
             job.contender,
             "8 x" if job.folder.endswith("large") else "1 x",
-            _metric(results, key, "peak_rss_mb", "{:.1f} MB"),
+            _metric(results, key, "peak_rss_mib", "{:.1f} MiB"),
         )
         for key, job in results.jobs.items()
         if job.measure == "memory"
