@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby, islice
 
 import numpy as np
 import pyarrow as pa
@@ -173,10 +173,35 @@ def _read_groups(
         table = file.read_row_groups(list(groups), columns=chosen)
     except _UNREADABLE as error:
         raise _damaged(shard, error) from error
-    told = sum(file.metadata.row_group(group).num_rows for group in groups)
+    rows = _rows_of_groups(file)
+    told = sum(rows[group] for group in groups)
     if len(table) != told:
         raise _damaged(shard, f"{len(table)} rows where the footer says {told}")
+    try:
+        # Text is not checked when it is read, and would only show when it is used.
+        table.validate(full=True)
+    except pa.ArrowInvalid as error:
+        index = _first_invalid(table)
+        numbers = [range(sum(rows[:group]), sum(rows[: group + 1])) for group in groups]
+        number = next(islice(chain.from_iterable(numbers), index, None)) + 1
+        raise RecordError(
+            f"{shard.name}, row {number}: {error}. Write text in UTF-8, or other bytes in a column"
+            " of binary type."
+        ) from error
     return table.replace_schema_metadata()
+
+
+def _first_invalid(table: pa.Table) -> int:
+    """Return the first row that makes a table invalid."""
+    valid, invalid = 0, len(table)
+    while invalid - valid > 1:
+        middle = (valid + invalid) // 2
+        try:
+            table.slice(0, middle).validate(full=True)
+            valid = middle
+        except pa.ArrowInvalid:
+            invalid = middle
+    return valid
 
 
 def _rows_of_groups(file: pq.ParquetFile) -> list[int]:

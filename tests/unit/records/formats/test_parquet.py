@@ -212,6 +212,19 @@ def test_a_changed_data_page_with_a_checksum_is_refused(tmp_path: Path, compress
         read_all(ParquetFormat(), [shard])
 
 
+def test_text_that_is_not_utf8_is_refused_by_place(tmp_path: Path) -> None:
+    texts = [b"x"] * 11 + [b"half of \xc3"]
+    offsets = pa.py_buffer(np.cumsum([0] + [len(text) for text in texts], dtype=np.int32))
+    column = pa.Array.from_buffers(pa.string(), 12, [None, offsets, pa.py_buffer(b"".join(texts))])
+    shard = write(tmp_path, "a.parquet", {"text": column})
+    parquet = ParquetFormat()
+    blocks = blocks_of(parquet, [shard])
+    assert len(rows_of(parquet.read(blocks[:2]))) == 8
+    for chosen in (blocks, [blocks[2], blocks[0]], blocks[2:]):
+        with pytest.raises(RecordError, match=r"^a\.parquet, row 12: .*Write text in UTF-8"):
+            parquet.read(chosen)
+
+
 def test_a_file_that_shrank_is_refused_though_its_footer_is_known(tmp_path: Path) -> None:
     shard = write(tmp_path, "a.parquet", numbers(0, 100))
     parquet = ParquetFormat()
