@@ -7,10 +7,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.batch import Batch, BatchEnd
+from training.records.batch import Batch, BatchEnd, Output, batches, convert
+from training.records.prefetch import prefetched
 from training.records.segment import Place, Segment
+from training.records.settings import LoaderSettings
 from training.records.state import RankState
+from training.records.windows import WindowReader, chunks
 from training.records.workers import mapped
+
+CHUNK_RECORDS = 4096
+"""Records copied out of a window at once where batches are smaller."""
+
+CHUNKS_AHEAD = 2
+"""Chunks made ahead of the one in use."""
 
 
 class RecordEpoch(Iterator[Batch]):
@@ -105,3 +114,18 @@ class RecordEpoch(Iterator[Batch]):
                 continue
             counts |= dict(zip(blocks.tolist(), known, strict=True))
         return counts
+
+
+def read_batches(
+    reader: WindowReader, segment: Segment, output: Output, settings: LoaderSettings
+) -> Generator[Batch, None, None]:
+    """Read, order, convert and cut: what is before the last of these is done in the background."""
+    # Not a method of the epoch or the loader: what it holds would hold it, and its threads.
+    size = settings.batch_size
+    windows = reader.windows(segment.pieces())
+    if settings.prefetch:
+        windows = prefetched(windows, ahead=1)
+    made = convert(chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size), output)
+    if settings.prefetch:
+        made = prefetched(made, ahead=CHUNKS_AHEAD)
+    yield from batches(made, output, size)

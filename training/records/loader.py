@@ -1,20 +1,20 @@
 """The loader: a host's shards in, the batches of one of its ranks out."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from training.records.batch import OUTPUTS, Batch, Output, batches, convert
+from training.records.batch import OUTPUTS
 from training.records.counting import SharedCounting, count_together
-from training.records.epoch import RecordEpoch
+from training.records.epoch import RecordEpoch, read_batches
 from training.records.errors import StateError
 from training.records.formats.endings import format_of, listed
 from training.records.formats.protocol import ShardFormat, ShardIndex
 from training.records.formats.registry import make_format
 from training.records.holdings import digest_name
 from training.records.order import OrderKey
-from training.records.prefetch import prefetched
 from training.records.resume import HostBlocks, Resumption, resume
 from training.records.segment import Segment, make_segment
 from training.records.settings import LARGEST_INTEGER, LoaderSettings
@@ -22,16 +22,10 @@ from training.records.shards import Shard, digest_listing
 from training.records.state import RankState, StateShard
 from training.records.table import make_table
 from training.records.used import UsedRecords
-from training.records.windows import WindowReader, chunks
+from training.records.windows import WindowReader
 
 if TYPE_CHECKING:
     from training.records.torch_dataset import RecordDataset
-
-CHUNK_RECORDS = 4096
-"""Records copied out of a window at once where batches are smaller."""
-
-CHUNKS_AHEAD = 2
-"""Chunks made ahead of the one in use."""
 
 FORMAT_WITHOUT_SHARDS = "json_lines"
 """What a host without shards reads, unless it is chosen: it makes no difference."""
@@ -98,6 +92,7 @@ class RecordLoader:
         self.resumption: Resumption | None = None
         self.holdings: dict[int, int] | None = None
         self.has_planned = False
+        self._lock = Lock()
         self.counts = self.segment(0).counts or ()
         self._current: RecordEpoch | None = None
 
@@ -125,10 +120,14 @@ class RecordLoader:
             self.check_resumption()
         segment = self.segment(epoch)
         reader = WindowReader(
-            shard_format=self.format, table=self.table, order=segment.order, used=segment.used
+            shard_format=self.format,
+            table=self.table,
+            order=segment.order,
+            used=segment.used,
+            lock=self._lock,
         )
         self._current = RecordEpoch(
-            _read(reader, segment, self.output, self.settings),
+            read_batches(reader, segment, self.output, self.settings),
             segment,
             self._start_state(segment),
             self.table.counts,
@@ -264,21 +263,6 @@ class RecordLoader:
                 f"The interrupted epoch cannot be ended. {'; '.join(problems)}. Put the shards back"
                 " as they were, or begin with the next epoch."
             )
-
-
-def _read(
-    reader: WindowReader, segment: Segment, output: Output, settings: LoaderSettings
-) -> Generator[Batch, None, None]:
-    """Read, order, convert and cut: what is before the last of these is done in the background."""
-    # Not a method of the epoch or the loader: what it holds would hold it, and its threads.
-    size = settings.batch_size
-    windows = reader.windows(segment.pieces())
-    if settings.prefetch:
-        windows = prefetched(windows, ahead=1)
-    made = convert(chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size), output)
-    if settings.prefetch:
-        made = prefetched(made, ahead=CHUNKS_AHEAD)
-    yield from batches(made, output, size)
 
 
 def _chosen_output(settings: LoaderSettings, shard_format: ShardFormat, *, has_shards: bool) -> str:

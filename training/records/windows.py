@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,8 @@ class WindowReader:
     order: EpochOrder
     used: UsedRecords
     """Records that are no longer handed out."""
+    lock: Lock
+    """Held while the format reads: epochs may be read side by side, formats need not know."""
 
     def windows(self, pieces: Iterable[Piece]) -> Iterator[tuple[Window, Piece]]:
         """Read the window of each piece, one after the other.
@@ -69,7 +72,8 @@ class WindowReader:
         """
         blocks = self.order.blocks_of(number)
         refs = self.table.refs(blocks)
-        records = self.shard_format.read(refs)
+        with self.lock:
+            records = self.shard_format.read(refs)
         if self.table.counts is not None:
             _check_counts(refs, records.lengths, self.table.counts[blocks])
         _check_used(refs, blocks, records.lengths, self.used)

@@ -29,7 +29,7 @@ from training.records import (
     find_shards,
     windows,
 )
-from training.records import loader as loader_module
+from training.records import epoch as epoch_module
 from training.records.formats.protocol import BlockRef
 from training.records.table import BlockTable
 
@@ -290,7 +290,7 @@ def test_closing_or_dropping_an_epoch_ends_its_threads(host: Path) -> None:
 def test_every_output_has_the_same_records_in_the_same_order(
     host: Path, output: str, batch_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(loader_module, "CHUNK_RECORDS", 10)
+    monkeypatch.setattr(epoch_module, "CHUNK_RECORDS", 10)
     monkeypatch.setattr(batch, "TEXT_RECORDS", 8)
     settings = _settings(output=output, batch_size=batch_size, window_blocks=5, seed=4)
     (loader,) = host_loaders(host, settings)
