@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pyarrow as pa
 
+from training.records.errors import RecordError
 from training.records.formats.protocol import Rows
 from training.records.packed import Packed
 from training.records.windows import Chunk, WindowPlace
@@ -226,7 +227,18 @@ def _cut_rows(
 
 
 def _joined(runs: list[tuple[Rows, int, int]], output: Output, size: int, end: BatchEnd) -> Batch:
-    """Make one batch of the runs of several chunks."""
+    """Make one batch of the runs of several chunks.
+
+    Raises:
+        RecordError: Their columns do not fit together.
+    """
     parts = [rows.slice(first, last).output(output.kind) for rows, first, last in runs]
-    data = parts[0] if len(parts) == 1 else output.join(parts)
+    try:
+        data = parts[0] if len(parts) == 1 else output.join(parts)
+    except pa.ArrowException as error:
+        places = ", ".join(rows.locate(first) for rows, first, _ in runs)
+        raise RecordError(
+            f"{places}: the columns from these records on do not fit together ({error}). As"
+            " columns, a field must have values of one type in all records."
+        ) from error
     return Batch(data, tuple(runs), size, end)

@@ -5,7 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from training.records import RecordError, Shard
+from training.records import LoaderSettings, RecordError, RecordLoader, Shard, epoch, find_shards
 from training.records.formats.json_lines import make
 from training.records.formats.protocol import BlockRef, FormatSettings, Rows
 
@@ -151,3 +151,25 @@ def test_columns_of_several_types_are_refused_by_place(tmp_path: Path) -> None:
     assert len(rows.output("records")) == 3
     with pytest.raises(RecordError, match=r"^part\.jsonl, line 3: .*from number to string"):
         rows.output("arrow")
+
+
+def test_records_without_a_field_are_rows_too(tmp_path: Path) -> None:
+    table = _rows(tmp_path, [b"{}", b"{}"]).output("arrow")
+    assert (len(table), table.to_pylist()) == (2, [{}, {}])
+    assert len(table.slice(1, 1)) == 1
+    table = _rows(tmp_path, [b"{}", b'{"a": 1}']).output("arrow")
+    assert table.to_pylist() == [{"a": None}, {"a": 1}]
+
+
+def test_columns_that_change_between_chunks_are_refused_by_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(epoch, "CHUNK_RECORDS", 2)
+    lines = [b'{"a": 1}', b'{"a": 2}', b'{"a": "x"}', b'{"a": "y"}']
+    for number, line in enumerate(lines):
+        (tmp_path / f"{number}.jsonl").write_bytes(line)
+    # Windows of one block each, so a batch is of several chunks.
+    settings = LoaderSettings(batch_size=3, seed=0, shuffle=False, window_blocks=1, output="arrow")
+    loader = RecordLoader(find_shards(tmp_path), settings=settings, part=0, parts=1)
+    with pytest.raises(RecordError, match=r"^0\.jsonl, line 1, 1\.jsonl, line 1, 2\.jsonl, "):
+        list(loader.epoch(0))
