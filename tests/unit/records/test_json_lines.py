@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from training.records import LoaderSettings, RecordError, RecordLoader, Shard, epoch, find_shards
-from training.records.formats.json_lines import make
+from training.records.formats.json_lines import JsonRows, make
 from training.records.formats.protocol import BlockRef, FormatSettings, Rows
 
 
@@ -118,6 +118,8 @@ def test_no_rows_make_a_table_too(tmp_path: Path) -> None:
         b'{"a": 1}{"a": 2}',
         b'{"a": NaN}',
         b'{"a": -Infinity}',
+        b'{"a":[0,Inf]}',
+        b'{"a": [NaN]}',
         b"[1]",
         b"17",
         b"null",
@@ -173,3 +175,11 @@ def test_columns_that_change_between_chunks_are_refused_by_place(
     loader = RecordLoader(find_shards(tmp_path), settings=settings, part=0, parts=1)
     with pytest.raises(RecordError, match=r"^0\.jsonl, line 1, 1\.jsonl, line 1, 2\.jsonl, "):
         list(loader.epoch(0))
+
+
+def test_words_that_look_like_numbers_are_not_parsed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = _rows(tmp_path, [b'{"a": "Information on NaNas"}', b'{"a": "Inf"}'])
+    monkeypatch.setattr(JsonRows, "records", lambda _: pytest.fail("parsed again"))
+    assert rows.output("arrow").column("a").to_pylist() == ["Information on NaNas", "Inf"]

@@ -22,6 +22,9 @@ _NOTHING, _LINE_END = pa.Array.from_buffers(
     pa.large_binary(), 2, [None, pa.py_buffer(np.array([0, 0, 1])), pa.py_buffer(b"\n")]
 )
 
+_CONSTANT = re.compile(rb"[:,\[]\s*-?(?:NaN|Inf)")
+"""What Arrow takes for a number and JSON does not know, where a value may stand."""
+
 EXCERPT_CHARACTERS = 60
 """Characters of a bad line that its message shows."""
 
@@ -118,7 +121,7 @@ class JsonRows(LineRows):
         if (first != _OPENING).any() or (last != _CLOSING).any():
             return True
         content = lines.content.tobytes()
-        if b"NaN" in content or b"Inf" in content:
+        if (b"NaN" in content or b"Inf" in content) and _CONSTANT.search(content):
             return True
         try:
             self.array.cast(pa.large_string())
