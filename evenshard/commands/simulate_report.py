@@ -28,8 +28,8 @@ class ProgressPrinter:
 def _line(event: Event) -> str:  # noqa: PLR0911 - one return per kind of event
     match event:
         case RunStarted():
-            given = ", ".join(f"{name}={value}" for name, value in event.parameters.items())
-            return f"Pipeline {event.pipeline}, execution {event.execution_id}\n  {given}"
+            given = (f"\n  {name}={value}" for name, value in event.parameters.items())
+            return f"Pipeline {event.pipeline}, execution {event.execution_id}{''.join(given)}"
         case StepStarted():
             return f"{event.name} ({event.type}) ..."
         case HostReady():
@@ -41,8 +41,8 @@ def _line(event: Event) -> str:  # noqa: PLR0911 - one return per kind of event
         case Noted():
             return event.text
         case StepEnded():
-            reason = f": {event.failure_reason}" if event.failure_reason else ""
-            return f"{event.name} {event.status} after {event.seconds:.1f} s{reason}"
+            # Why it failed is the last word of the run: see print_result.
+            return f"{event.name} {event.status} after {event.seconds:.1f} s"
 
 
 def print_result(result: Result) -> None:

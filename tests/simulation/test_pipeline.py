@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenshard.simulator.events import ConditionEvaluated, MetricsSeen
+from evenshard.simulator.events import ConditionEvaluated, MetricsSeen, Noted
 from tests.simulation.pipeline_runs import Run, RunPipeline, run_pipeline
 from tests.simulation.small_mail import TRAIN_SHARDS, write_splits
 
@@ -163,3 +163,5 @@ def test_hosts_without_a_shard_are_allowed_on_request(run: RunPipeline, tmp_path
         for file in outcome.result.folder.glob("steps/Train/hosts/*/output/data/*/data.json")
     ]
     assert {report["steps"] for report in reports} == {4}  # 30 records in batches of 8
+    notes = [event.text for event in outcome.events if isinstance(event, Noted)]
+    assert any("algo-2 would get no data" in note for note in notes)

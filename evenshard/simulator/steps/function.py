@@ -12,6 +12,8 @@ from typing import Any, Final
 from evenshard.simulator import function_runtime
 from evenshard.simulator.assembly import FunctionCode
 from evenshard.simulator.errors import DefinitionError, StepFailedError
+from evenshard.simulator.events import Noted
+from evenshard.simulator.function_runtime import WARNING_PREFIX
 from evenshard.simulator.objects import LocalObjectStore
 from evenshard.simulator.processes import clean_environment, kill_group
 from evenshard.simulator.resources import REGION
@@ -40,7 +42,11 @@ def run_function(run: StepRun) -> Outcome:
     code = run.workspace.assembly.function(arn, f"{run.step.path}.FunctionArn")
     folder = run.workspace.step_folder(run.step)
     _write_json(folder / "event.json", run.arguments)
-    reply = _call(code, run.arguments, run.workspace.store, folder / "log.txt")
+    log_file = folder / "log.txt"
+    reply = _call(code, run.arguments, run.workspace.store, log_file)
+    for line in log_file.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith(WARNING_PREFIX):
+            run.workspace.report(Noted(text=line.removeprefix(WARNING_PREFIX)))
     if "error" in reply:
         raise StepFailedError(f"{reply['error']['type']}: {reply['error']['message']}")
     _write_json(folder / "output.json", reply["result"])

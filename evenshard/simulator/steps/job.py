@@ -117,7 +117,9 @@ def _judge(exits: Sequence[HostExit], job: Job, places: Mapping[str, ContainerPa
 
     cause = min(failed, key=is_consequence)
     code = cause.return_code if cause.return_code > 0 else 128 - cause.return_code
-    raise StepFailedError(f"AlgorithmError: {reasons[cause.host]}, exit code: {code}")
+    # SageMaker puts the code behind whatever the container wrote.
+    reason = reasons[cause.host].rstrip(".")
+    raise StepFailedError(f"AlgorithmError: {reason}, exit code: {code}")
 
 
 def _records(paths: ContainerPaths, host: str) -> int | None:

@@ -37,7 +37,7 @@ def test_prints_steps_and_where_everything_is(
     lines = capsys.readouterr().out.splitlines()
     (folder,) = Path(".evenshard/runs").iterdir()
     assert lines[0] == f"Pipeline small-pytorch, execution {folder.name}"
-    assert "InstanceCount=2" in lines[1]
+    assert "  InstanceCount=2" in lines
     assert "Look (Lambda) ..." in lines
     assert "  OutputParameters['score'] 0.5 >= Threshold 0.5: true" in [
         line.replace("Look.", "") for line in lines
