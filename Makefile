@@ -8,6 +8,8 @@ TORCH_INDEX ?=
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
+# Attestations would push an image index, which SageMaker cannot pull.
+export BUILDX_NO_DEFAULT_ATTESTATIONS := 1
 
 PIP := .venv/bin/python -m pip --disable-pip-version-check
 TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-train.txt)

@@ -17,9 +17,6 @@ VENV_BIN = Path(sys.executable).parent
 APP_PATHS = ("app.py", "cdk.json", "config", "infra", "training")
 """What a synth reads."""
 
-# jsii starts node; a test run need not have it on PATH.
-os.environ.setdefault("JSII_NODE", str(VENV_BIN / "node"))
-
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
