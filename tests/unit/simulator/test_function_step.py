@@ -6,6 +6,7 @@ import pytest
 
 from evenshard.simulator.assembly import Assembly
 from evenshard.simulator.errors import DefinitionError, StepFailedError
+from evenshard.simulator.events import Noted
 from evenshard.simulator.steps.function import run_function
 from tests.unit.simulator.assemblies import function_step
 from tests.unit.simulator.stage import Stage, make_stage
@@ -107,3 +108,13 @@ def test_refuses_a_function_whose_code_is_no_asset(stage: Stage) -> None:
     (stage.workspace.assembly.folder / "stack.assets.json").write_text('{"files": {}}')
     with pytest.raises(DefinitionError, match=r"'abc\.zip' is no asset"):
         run_function(stage.run_of(function_step("Look", {}, {})))
+
+
+def test_warnings_of_the_function_reach_the_user(stage: Stage) -> None:
+    write_handler(
+        stage,
+        "import logging; log = logging.getLogger('f'); log.setLevel('INFO'); "
+        "log.info('fine'); log.warning('3 objects without data'); return {}",
+    )
+    run_function(stage.run_of(function_step("Look", {}, {})))
+    assert stage.events == [Noted(text="3 objects without data")]
