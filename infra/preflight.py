@@ -11,7 +11,7 @@ from infra.images import REPOSITORY_ROOT
 from infra.settings import PreflightSettings
 
 TIMEOUT_S = 240
-"""Pipelines wait 10 minutes at most for a function, and not always that long. Source: FACTS 8."""
+"""Pipelines wait 10 minutes for a function, and not always that long. Source: docs/facts.md 8."""
 
 _RETENTION = {
     7: logs.RetentionDays.ONE_WEEK,

@@ -99,7 +99,7 @@ class TrainingPipeline(Construct):
             model_package_group_name=name,
             model_package_group_description=f"Models of pipeline {name}",
         )
-        # A group with versions cannot be deleted, nor made again under its name. FACTS 8.
+        # A group with versions cannot be deleted, nor made again under its name. docs/facts.md 8.
         group.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         return group
 

@@ -22,7 +22,7 @@ from training.contract.layout import BASE_DIR_VARIABLE
 
 LOG_FILE: Final = "log.txt"
 STOP_GRACE_S: Final = 120.0
-"""SageMaker's time between SIGTERM and SIGKILL. Source: FACTS 4."""
+"""SageMaker's time between SIGTERM and SIGKILL. Source: docs/facts.md 4."""
 INTERRUPT_GRACE_S: Final = 10.0
 """The same after Ctrl-C: whoever presses it wants the terminal back."""
 _PEERS_GRACE_S: Final = 15.0

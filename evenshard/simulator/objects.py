@@ -72,7 +72,7 @@ def relative_name(key: str, prefix: str) -> str:
     """Where File mode puts an object below the channel's folder.
 
     Keys below a folder-like prefix keep what follows it; a prefix that is the whole key gives the
-    base name, and one that ends inside a name keeps that name. Source: FACTS 2, users' reports.
+    base name, and one that ends inside a name keeps that name. Source: docs/facts.md 2.
     """
     folder = prefix if prefix.endswith("/") else f"{prefix}/"
     if prefix and key.startswith(folder):

@@ -1,4 +1,4 @@
-"""Where a container finds its inputs and leaves its results. Source: FACTS 4."""
+"""Where a container finds its inputs and leaves its results. Source: docs/facts.md 4."""
 
 import os
 from collections.abc import Mapping

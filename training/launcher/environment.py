@@ -1,6 +1,6 @@
 """The environment of the ranks: what SageMaker's training toolkit would set, and what torch needs.
 
-The platform itself sets no SM_* variable (FACTS 4); scripts written for the toolkit read them.
+The platform sets no SM_* variable (docs/facts.md 4); scripts written for the toolkit read them.
 """
 
 import json

@@ -77,7 +77,7 @@ def carries_data(stored: StoredObject, location: Location) -> bool:
     """Whether a trainer looks for records in an object below `location`.
 
     SageMaker counts and downloads `folder/` markers, `_SUCCESS` and hidden files like any other
-    object; the trainers skip what is empty or hidden. Source: FACTS 2.
+    object; the trainers skip what is empty or hidden. Source: docs/facts.md 2.
     """
     names = location.name_of(stored.key).split("/")
     return stored.size_bytes > 0 and not any(name.startswith(".") for name in names)

@@ -1,4 +1,4 @@
-"""Condition steps: compare values and choose a branch. Source: FACTS 8."""
+"""Condition steps: compare values and choose a branch. Source: docs/facts.md 8."""
 
 import operator
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Lambda steps: the function's own asset, run in a process of its own. Source: FACTS 8."""
+"""Lambda steps: the function's own asset, run in a process of its own. Source: docs/facts.md 8."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Processing steps: files in, files out, all below /opt/ml/processing. Source: FACTS 4."""
+"""Processing steps: files in, files out, all below /opt/ml/processing. Source: docs/facts.md 4."""
 
 import json
 from collections.abc import Mapping, Sequence
