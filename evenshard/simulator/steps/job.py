@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from evenshard.simulator.assembly import PROJECT_ROOT
+from evenshard.repository import ROOT
 from evenshard.simulator.containers import container_environment, failure_text
 from evenshard.simulator.errors import StepFailedError
 from evenshard.simulator.events import HostReady
@@ -92,7 +92,7 @@ def _commands(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]) -> l
             environment=container_environment(
                 paths.base_dir, job.environment, run.workspace.devices_per_host
             ),
-            working_directory=PROJECT_ROOT,
+            working_directory=ROOT,
         )
         for host, paths in places.items()
     ]
