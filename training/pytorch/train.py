@@ -18,7 +18,6 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
 
 from torch import nn
 from torch.distributed.elastic.multiprocessing.errors import record
@@ -52,7 +51,6 @@ from training.pytorch.ranks import Ranks, join_ranks
 from training.pytorch.task import TextTask
 from training.records import (
     AgreementError,
-    Batch,
     EpochPlan,
     LoaderSettings,
     RecordError,
@@ -77,6 +75,7 @@ def main() -> None:
         replica = DistributedDataParallel(model)
         optimizer = task.build_optimizer(model)
         train_data = _train_data(paths, settings, ranks)
+        validation_data = _validation_data(paths, settings, ranks)
         for epoch in range(settings.epochs):
             plan = agree(
                 train_data, epoch=epoch, host_rank=cluster.host_rank, all_gather=ranks.all_gather
@@ -87,7 +86,7 @@ def main() -> None:
             loss = train_epoch(replica, optimizer, task, batches, plan, ranks)
             seconds = time.monotonic() - start_s
             _check_loss(loss, epoch, settings)
-            validation = validate(model, task, _validation_batches(paths, settings, ranks), ranks)
+            validation = validate(model, task, validation_data.epoch(0), ranks)
             if ranks.is_chief:
                 _report_epoch(epoch, loss, sum(plan.counts) / seconds, validation)
         if ranks.local_rank == 0:
@@ -114,17 +113,16 @@ def _train_data(
     )
 
 
-def _validation_batches(
+def _validation_data(
     paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
-) -> Iterator[Batch]:
+) -> RecordLoader:
     """This rank's part of what all hosts hold: the channel is replicated."""
-    loader = RecordLoader(
+    return RecordLoader(
         find_shards(paths.channel(VALIDATION_CHANNEL)),
         settings=LoaderSettings(batch_size=settings.batch_size, seed=settings.seed, shuffle=False),
         part=ranks.rank,
         parts=ranks.world_size,
     )
-    return loader.epoch(0)
 
 
 def _check_plan(plan: EpochPlan) -> None:
