@@ -99,12 +99,25 @@ def test_an_archive_that_is_none(paths: ContainerPaths, content: bytes) -> None:
     assert_fails(paths, "is not a model archive")
 
 
-def test_an_archive_that_reaches_outside(paths: ContainerPaths) -> None:
+@pytest.mark.parametrize(
+    ("name", "kind", "points_to"),
+    [
+        ("../escaped", tarfile.REGTYPE, ""),
+        ("below/../../escaped", tarfile.REGTYPE, ""),
+        ("/escaped", tarfile.REGTYPE, ""),
+        ("escaped", tarfile.SYMTYPE, "/etc/passwd"),
+        ("escaped", tarfile.LNKTYPE, "../config.json"),
+        ("escaped", tarfile.FIFOTYPE, ""),
+    ],
+)
+def test_an_archive_that_reaches_outside(
+    paths: ContainerPaths, name: str, kind: bytes, points_to: str
+) -> None:
     with tarfile.open(paths.processing_input("model") / "model.tar.gz", "w:gz") as tar:
-        member = tarfile.TarInfo("../escaped")
-        member.size = 1
-        tar.addfile(member, io.BytesIO(b"x"))
-    assert_fails(paths, "OutsideDestinationError")
+        member = tarfile.TarInfo(name)
+        member.type, member.linkname = kind, points_to
+        tar.addfile(member, io.BytesIO())
+    assert_fails(paths, f"{name!r} is no file or folder below the model folder")
     assert not list(paths.base_dir.rglob("escaped"))
 
 
