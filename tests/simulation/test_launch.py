@@ -97,6 +97,15 @@ def test_failures_leave_no_model_and_no_traceback(malformed: list[Host]) -> None
     assert not any("Traceback" in host.log for host in malformed)
 
 
+def test_weights_that_run_away_in_the_last_step_are_no_model(tmp_path: Path) -> None:
+    (host,) = launch(one_host(tmp_path, batch_size="100", epochs="1", learning_rate="1e30"))
+    assert host.exit_code == 1
+    assert host.failure is not None
+    assert "The validation loss of epoch 1 is nan" in host.failure
+    assert "learning_rate is 1e+30" in host.failure
+    assert list((host.base_dir / "model").iterdir()) == []
+
+
 def test_a_record_without_a_label_is_named(tmp_path: Path) -> None:
     unlabelled = lines([RECORD, {"text": "nobody judged this"}])
     job = one_host(tmp_path, **SMALL)
@@ -123,8 +132,8 @@ def test_a_record_without_a_label_is_named(tmp_path: Path) -> None:
     ("hyperparameters", "expected"),
     [
         ({"epochz": "3"}, "There is no hyperparameter 'epochz'"),
-        ({"epochs": "three"}, "Hyperparameter epochs is 'three'. Allowed: an integer >= 1."),
-        ({"epochs": '"0"'}, "Hyperparameter epochs is '0'. Allowed: an integer >= 1."),
+        ({"epochs": "three"}, "Hyperparameter epochs is 'three'. Allowed: an integer >= 1 and"),
+        ({"epochs": '"0"'}, "Hyperparameter epochs is '0'. Allowed: an integer >= 1 and"),
         ({"program": "nowhere.py"}, "Hyperparameter program is 'nowhere.py'. Allowed: the path"),
     ],
 )
@@ -186,7 +195,8 @@ def test_a_program_finds_what_the_toolkit_would_set(
     assert environment["SM_CHANNEL_TRAIN"] == str(host.base_dir / "input" / "data" / "train")
     assert environment["WORLD_SIZE"] == environment["LOCAL_WORLD_SIZE"] == "1"
     assert environment["OMP_NUM_THREADS"] == "1"
-    assert report["arguments"] == []
+    assert report["arguments"] == ["--warp", "nine"]
+    assert json.loads(environment["SM_USER_ARGS"]) == report["arguments"]
 
 
 # Ranks and launchers that are killed or told to stop

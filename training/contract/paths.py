@@ -75,11 +75,6 @@ class ContainerPaths:
         return self.output_dir / "message"
 
     @property
-    def checkpoints_dir(self) -> Path:
-        """Synchronized with one S3 prefix while the job runs."""
-        return self.base_dir / "checkpoints"
-
-    @property
     def processing_dir(self) -> Path:
         """Inputs and outputs of a processing job."""
         return self.base_dir / "processing"

@@ -85,8 +85,9 @@ def main() -> None:
             batches = train_data.epoch(epoch)
             loss = train_epoch(replica, optimizer, task, batches, plan, ranks)
             seconds = time.monotonic() - start_s
-            _check_loss(loss, epoch, settings)
+            _check_loss("training", loss, epoch, settings)
             validation = validate(model, task, validation_data.epoch(0), ranks)
+            _check_loss("validation", validation.loss, epoch, settings)
             if ranks.is_chief:
                 _report_epoch(epoch, loss, sum(plan.counts) / seconds, validation)
         if ranks.local_rank == 0:
@@ -133,10 +134,15 @@ def _check_plan(plan: EpochPlan) -> None:
         )
 
 
-def _check_loss(loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
+def _check_loss(kind: str, loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
+    """Refuse weights that have run away; the last step of an epoch shows in the validation only.
+
+    Raises:
+        FloatingPointError: on all ranks alike, for the loss is the same on all.
+    """
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"The training loss of epoch {epoch + 1} is {loss}: the weights have run away. "
+            f"The {kind} loss of epoch {epoch + 1} is {loss}: the weights have run away. "
             f"learning_rate is {settings.learning_rate:g}; take a tenth of it."
         )
 

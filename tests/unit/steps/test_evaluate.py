@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.paths import ContainerPaths
@@ -147,3 +148,13 @@ def test_what_nobody_expected_is_in_the_message_too(
     with pytest.raises(MemoryError):
         main(["pytorch"])
     assert paths.message_file.read_text() == "Evaluation failed: MemoryError: no memory"
+
+
+def test_weights_that_are_not_finite(paths: ContainerPaths) -> None:
+    folder = paths.base_dir / "unpacked"
+    weights = load_file(folder / "model.safetensors")
+    weights["hidden.bias"][1] = float("nan")
+    save_file(weights, folder / "model.safetensors")
+    with tarfile.open(paths.processing_input("model") / "model.tar.gz", "w:gz") as tar:
+        tar.add(folder, arcname=".")
+    assert_fails(paths, "The model's hidden.bias are not finite")
