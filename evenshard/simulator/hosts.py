@@ -4,6 +4,7 @@ A host here is what a container is on SageMaker: its first process gets the sign
 process ends the others of its tree are killed.
 """
 
+import errno
 import queue
 import random
 import signal
@@ -205,6 +206,9 @@ def free_ports(count: int) -> list[int]:
 
     Taken below the range that systems hand out for outgoing connections: between this call and the
     host's own `listen`, no connection can be given such a port.
+
+    Raises:
+        OSError: there are not as many.
     """
     found: list[int] = []
     for port in _candidates():
@@ -216,6 +220,8 @@ def free_ports(count: int) -> list[int]:
             except OSError:
                 continue
         found.append(port)
+    if len(found) < count:
+        raise OSError(errno.EADDRINUSE, f"only {len(found)} of {count} ports are free")
     return found
 
 
