@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from evenshard.repository import ROOT
-from evenshard.simulator.containers import container_environment, failure_text
+from evenshard.simulator.containers import as_in_container, container_environment, failure_text
 from evenshard.simulator.errors import StepFailedError
 from evenshard.simulator.events import HostReady
 from evenshard.simulator.hosts import (
@@ -70,7 +70,11 @@ def run_job(run: StepRun, job: Job, on_line: OnLine) -> dict[str, ContainerPaths
             HostReady(step=run.step.name, host=host, objects=objects, bytes=size_bytes)
         )
     try:
-        exits = run_hosts(_commands(run, job, places), on_line, limit_s=job.limit_s)
+        exits = run_hosts(
+            _commands(run, job, places),
+            lambda host, line: on_line(host, as_in_container(line, places[host].base_dir)),
+            limit_s=job.limit_s,
+        )
     except JobTimeoutError as error:
         raise StepFailedError(
             f"MaxRuntimeExceeded: the job ran longer than its MaxRuntimeInSeconds, {job.limit_s}. "
