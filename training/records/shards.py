@@ -8,13 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from training.contract.shard_names import NameKind, is_hidden, kind_of, listed, refusal
 from training.records.errors import RecordError
-
-SHARD_ENDING = ".jsonl"
-"""The one format of this layer: JSON Lines, one JSON object per line."""
-
-NAMES_IN_A_MESSAGE = 5
-"""File names a message lists before it only counts the rest."""
 
 logger = logging.getLogger(__name__)
 
@@ -63,21 +58,17 @@ def find_shards(directory: Path) -> tuple[Shard, ...]:
             raise RecordError(
                 f"{name} below {directory} cannot be read ({error.strerror}). Mend or remove it."
             ) from error
-        if not stat.S_ISREG(status.st_mode):
+        kind = kind_of(name, status.st_size)
+        if not stat.S_ISREG(status.st_mode) or kind is NameKind.OTHER:
             refused.append(name)
-        elif status.st_size == 0:
+        elif kind is NameKind.EMPTY:
             empty.append(name)
-        elif not name.endswith(SHARD_ENDING):
-            refused.append(name)
         else:
             shards.append(Shard(name=name, path=path, size_bytes=status.st_size))
     if refused:
-        raise RecordError(
-            f"{_listed(refused)} below {directory}: only files whose names end in {SHARD_ENDING}"
-            " (one JSON object per line) can be read. Convert, rename or remove the others."
-        )
+        raise RecordError(refusal(refused, str(directory)))
     if empty:
-        logger.warning("skipped zero-byte files below %s: %s", directory, _listed(empty))
+        logger.warning("skipped zero-byte files below %s: %s", directory, listed(empty))
     return tuple(sorted(shards, key=lambda shard: os.fsencode(shard.name)))
 
 
@@ -96,11 +87,9 @@ def _visible_files(directory: Path) -> Iterator[str]:
     for folder, folder_names, file_names in os.walk(directory, onerror=_refuse_unreadable):
         below = Path(folder).relative_to(directory)
         hidden += [
-            (below / name).as_posix()
-            for name in [*folder_names, *file_names]
-            if name.startswith(".")
+            (below / name).as_posix() for name in [*folder_names, *file_names] if is_hidden(name)
         ]
-        folder_names[:] = [name for name in folder_names if not name.startswith(".")]
+        folder_names[:] = [name for name in folder_names if not is_hidden(name)]
         for name in folder_names:
             # os.walk passes over links to folders: what lies behind would be lost silently.
             if Path(folder, name).is_symlink():
@@ -108,9 +97,9 @@ def _visible_files(directory: Path) -> Iterator[str]:
                     f"{(below / name).as_posix()} below {directory} is a link to a folder, which is"
                     " not followed. Put the folder itself there."
                 )
-        yield from ((below / name).as_posix() for name in file_names if not name.startswith("."))
+        yield from ((below / name).as_posix() for name in file_names if not is_hidden(name))
     if hidden:
-        logger.warning("skipped hidden files below %s: %s", directory, _listed(sorted(hidden)))
+        logger.warning("skipped hidden files below %s: %s", directory, listed(sorted(hidden)))
 
 
 def _refuse_unreadable(error: OSError) -> None:
@@ -118,10 +107,3 @@ def _refuse_unreadable(error: OSError) -> None:
     raise RecordError(
         f"{error.filename} cannot be listed ({error.strerror}). Make it readable."
     ) from error
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Join the first few of `names` and count the rest."""
-    shown = ", ".join(names[:NAMES_IN_A_MESSAGE])
-    rest = len(names) - NAMES_IN_A_MESSAGE
-    return f"{shown} and {rest} more" if rest > 0 else shown
