@@ -38,8 +38,9 @@ check: .venv/.dev-installed ## lint, formatting, types, Dockerfiles and every te
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/hadolint training/*/Dockerfile
-	rm -rf .evenshard/check && CDK_OUTDIR=.evenshard/check .venv/bin/python app.py
-	.venv/bin/cfn-lint .evenshard/check/*.template.json
+	rm -rf .evenshard/check && CDK_OUTDIR=.evenshard/check/dev .venv/bin/python app.py
+	CDK_CONTEXT_JSON='{"env": "prod"}' CDK_VALIDATION=false CDK_OUTDIR=.evenshard/check/prod .venv/bin/python app.py
+	.venv/bin/cfn-lint .evenshard/check/*/*.template.json
 
 format: .venv/.dev-installed ## format the code and mend what the linter can
 	.venv/bin/ruff check --fix .
