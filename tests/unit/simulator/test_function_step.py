@@ -48,6 +48,17 @@ def test_it_imports_nothing_but_its_own_folder(stage: Stage) -> None:
         run_function(stage.run_of(function_step("Look", {}, {})))
 
 
+def test_leaves_the_assembly_as_it_was(stage: Stage) -> None:
+    asset = stage.workspace.assembly.folder / "asset.abc"
+    write_handler(stage, "from package import inner; return {}")
+    (asset / "package").mkdir()
+    (asset / "package" / "__init__.py").write_text("")
+    (asset / "package" / "inner.py").write_text("")
+    before = sorted(stage.workspace.assembly.folder.rglob("*"))
+    run_function(stage.run_of(function_step("Look", {}, {})))
+    assert sorted(stage.workspace.assembly.folder.rglob("*")) == before
+
+
 def test_a_pure_function_of_the_handlers_module_gets_the_lister(stage: Stage) -> None:
     asset = stage.workspace.assembly.folder / "asset.abc"
     (asset / "handler.py").write_text(
