@@ -140,15 +140,37 @@ def test_the_model_lies_where_its_uri_says(success: Run) -> None:
 
 
 def test_a_model_below_the_threshold_is_rejected_with_the_numbers(run: RunPipeline) -> None:
-    outcome = run(hosts=1, parameters={"QualityThreshold": "1.01"})
+    # It learns next to nothing.
+    given = {"LearningRate": "1e-9", "QualityThreshold": "1"}
+    outcome = run(hosts=1, parameters=given)
     assert outcome.document["status"] == "Failed"
     assert outcome.step_names[-2:] == ["QualityGate", "Reject"]
     reason = outcome.step("Reject")["failure_reason"]
-    assert "1.01" in reason
-    assert "accuracy 1.0" in reason
+    assert "below QualityThreshold 1" in reason
+    found = re.search(r"accuracy (0\.\d+)", reason)
+    assert found is not None
+    assert 0 < float(found[1]) < 1
     assert reason in outcome.document["failure_reason"]
     assert outcome.document["model_package"] is None
     assert outcome.step("QualityGate")["status"] == "Succeeded"
+
+
+def test_numbers_that_the_trainer_refuses_start_no_host(run: RunPipeline) -> None:
+    outcome = run(hosts=2, parameters={"Epochs": "0", "QualityThreshold": "95"})
+    assert outcome.document["status"] == "Failed"
+    assert outcome.step_names == ["Preflight"]
+    reason = outcome.step("Preflight")["failure_reason"]
+    assert "Epochs: Hyperparameter epochs is '0'. Allowed: an integer >= 1" in reason
+    assert "QualityThreshold is 95" in reason
+
+
+def test_files_that_the_trainer_refuses_start_no_host(run: RunPipeline, tmp_path: Path) -> None:
+    data = write_splits(tmp_path / "mail", train=(8, 8))
+    (data / "test" / "_metadata").write_text("{}")
+    outcome = run(data=data, hosts=2)
+    assert outcome.document["status"] == "Failed"
+    assert outcome.step_names == ["Preflight"]
+    assert "_metadata below s3://" in outcome.step("Preflight")["failure_reason"]
 
 
 def test_hosts_without_a_shard_are_allowed_on_request(run: RunPipeline, tmp_path: Path) -> None:
