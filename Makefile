@@ -8,6 +8,8 @@ TORCH_INDEX ?=
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 export CDK_DISABLE_CLI_TELEMETRY := true
+# Attestations would push an image index, which SageMaker cannot pull.
+export BUILDX_NO_DEFAULT_ATTESTATIONS := 1
 
 PIP := .venv/bin/python -m pip --disable-pip-version-check
 PEERS_PIP := .venv-peers/bin/python -m pip --disable-pip-version-check
@@ -19,7 +21,7 @@ DEMO_DATA := .evenshard/demo-data
 .DELETE_ON_ERROR:
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: .venv/.dev-installed ## install everything into .venv
 
@@ -40,8 +42,9 @@ check: .venv/.dev-installed ## lint, formatting, types, Dockerfiles and every te
 	.venv/bin/ruff format --check .
 	.venv/bin/mypy
 	.venv/bin/hadolint training/*/Dockerfile
-	rm -rf .evenshard/check && CDK_OUTDIR=.evenshard/check .venv/bin/python app.py
-	.venv/bin/cfn-lint .evenshard/check/*.template.json
+	rm -rf .evenshard/check && CDK_OUTDIR=.evenshard/check/dev .venv/bin/python app.py
+	CDK_CONTEXT_JSON='{"env": "prod"}' CDK_VALIDATION=false CDK_OUTDIR=.evenshard/check/prod .venv/bin/python app.py
+	.venv/bin/cfn-lint .evenshard/check/*/*.template.json
 
 format: .venv/.dev-installed ## format the code and mend what the linter can
 	.venv/bin/ruff check --fix .

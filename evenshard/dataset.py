@@ -49,6 +49,28 @@ def read_corpus(corpus: Path = CORPUS) -> list[Mail]:
     Raises:
         RefusedError: the corpus is not installed.
     """
+    return [
+        Mail(text=readable_text((corpus / name).read_bytes()), label=int(name.startswith("spam")))
+        for name in _names(corpus)
+    ]
+
+
+def check_shards(shards: int, corpus: Path = CORPUS) -> None:
+    """Refuse, before any mail is read, what no reading could make possible.
+
+    Raises:
+        UsageError: more shards than mails.
+        RefusedError: the corpus is not installed.
+    """
+    mails = len(_names(corpus))
+    if shards > mails:
+        raise UsageError(
+            f"--shards {shards} for a corpus of {mails} mails, about {_TENTHS_OF_TRAIN} of 10 for "
+            "training: an empty shard feeds nobody. Use a smaller number."
+        )
+
+
+def _names(corpus: Path) -> list[str]:
     listing = corpus / "file_list.json"
     if not listing.is_file():
         raise RefusedError(
@@ -56,10 +78,7 @@ def read_corpus(corpus: Path = CORPUS) -> list[Mail]:
             "Run `make install`."
         )
     names: list[str] = json.loads(listing.read_text(encoding="utf-8"))
-    return [
-        Mail(text=readable_text((corpus / name).read_bytes()), label=int(name.startswith("spam")))
-        for name in names
-    ]
+    return names
 
 
 def split_of(text: str) -> str:

@@ -4,6 +4,3 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 """The folder that holds app.py, training/ and node_modules/."""
-
-STATE = ROOT / ".evenshard"
-"""Runs, the local model registry and the demo data. Never under version control."""

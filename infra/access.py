@@ -115,12 +115,7 @@ class PipelineRole(Construct):
                     {access.deployment.preflight_function_arn: ["lambda:InvokeFunction"]}
                 ),
                 # The quality gate reads the evaluation file with the pipeline's own role.
-                "outputs": _policy(
-                    {
-                        access.data.bucket.arn_for_objects("executions/*"): ["s3:GetObject"],
-                        access.data.key.key_arn: ["kms:Decrypt"],
-                    }
-                ),
+                "outputs": _outputs_policy(access.data),
             },
         )
         sagemaker = f"IAM5[Resource::{_ACCOUNT_ARN.format('sagemaker')}:"
@@ -145,7 +140,13 @@ def _data_policy(access: DataAccess) -> iam.PolicyDocument:
                 "s3:AbortMultipartUpload",
                 "s3:PutObject",
             ],
-            access.key.key_arn: ["kms:Decrypt", "kms:GenerateDataKey"],
+            # An output's KmsKeyId wants kms:Encrypt too, says the service model.
+            access.key.key_arn: [
+                "kms:Decrypt",
+                "kms:DescribeKey",
+                "kms:Encrypt",
+                "kms:GenerateDataKey",
+            ],
         }
     )
 
@@ -212,9 +213,27 @@ def _models_policy(stack: Stack, access: PipelineAccess) -> iam.PolicyDocument:
                 "sagemaker:CreateModelPackage",
                 "sagemaker:DescribeModelPackage",
             ],
-            access.data.image_repository_arn: _PULL_ACTIONS,
+            access.data.image_repository_arn: [*_PULL_ACTIONS, "ecr:DescribeImages"],
         }
     )
+
+
+def _outputs_policy(access: DataAccess) -> iam.PolicyDocument:
+    policy = _policy(
+        {
+            access.bucket.arn_for_objects("executions/*"): ["s3:GetObject"],
+            access.key.key_arn: ["kms:Decrypt"],
+        }
+    )
+    policy.add_statements(
+        # Without it a missing file is "access denied", which sends people looking for rights.
+        iam.PolicyStatement(
+            actions=["s3:ListBucket"],
+            resources=[access.bucket.bucket_arn],
+            conditions={"StringLike": {"s3:prefix": "executions/*"}},
+        )
+    )
+    return policy
 
 
 def _policy(actions_by_resource: Mapping[str, Sequence[str]]) -> iam.PolicyDocument:

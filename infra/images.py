@@ -1,15 +1,11 @@
 """The image that training and evaluation run in."""
 
-from pathlib import Path
-
 from aws_cdk import IgnoreMode, Stack
 from aws_cdk import aws_ecr_assets as ecr_assets
 from constructs import Construct
 
-from infra.settings import ImageSettings
+from infra.settings import REPOSITORY_ROOT, ImageSettings
 from training.contract.layout import FRAMEWORKS
-
-REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
 
 
 class TrainingImage(Construct):

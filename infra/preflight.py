@@ -7,11 +7,10 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
-from infra.images import REPOSITORY_ROOT
-from infra.settings import PreflightSettings
+from infra.settings import REPOSITORY_ROOT, PreflightSettings
 
 TIMEOUT_S = 240
-"""Pipelines wait 10 minutes at most for a function, and not always that long. Source: FACTS 8."""
+"""Pipelines wait 10 minutes for a function, and not always that long. Source: docs/facts.md 8."""
 
 _RETENTION = {
     7: logs.RetentionDays.ONE_WEEK,
@@ -43,7 +42,7 @@ class PreflightFunction(Construct):
         self.function = lambda_.Function(
             self,
             "Function",
-            description="Refuses data that would starve hosts, before any GPU starts",
+            description="Refuses data and numbers that cannot train, before any GPU starts",
             runtime=lambda_.Runtime.PYTHON_3_14,
             handler="training.shards.preflight.handler",
             code=_code(),
@@ -64,6 +63,7 @@ def _code() -> lambda_.Code:
             "!/training",
             "/training/*",
             "!/training/__init__.py",
+            "!/training/contract",
             "!/training/shards",
             "**/__pycache__",
         ],

@@ -4,17 +4,32 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from infra.pipeline.capacity import Capacity, has_local_nvme
+from training.contract.hyperparameters import (
+    PROGRAM,
+    HyperparameterError,
+    TrainingHyperparameters,
+    decode,
+    parse,
+)
+from training.shards.request import HYPERPARAMETERS
 
-CONFIG_DIR = Path(__file__).resolve().parent.parent / "config"
+REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
+CONFIG_DIR = REPOSITORY_ROOT / "config"
 
 Days = Annotated[int, Field(ge=1, le=3650)]
 InstanceType = Annotated[str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9-]+$")]
 VolumeGigabytes = Annotated[int, Field(ge=1, le=16_384)]
 MaxRuntimeSeconds = Annotated[int, Field(ge=60, le=2_419_200)]
 """Up to SageMaker's 28 days."""
+HyperparameterName = Annotated[str, Field(min_length=1, max_length=256)]
+HyperparameterValue = Annotated[str, Field(max_length=256)]
+"""The developer guide's quota; the service model allows 2,500 characters."""
+
+MOST_HYPERPARAMETERS = 100
+"""Of a training job. Source: docs/facts.md 4."""
 
 
 class SettingsError(ValueError):
@@ -100,6 +115,30 @@ class TrainingSettings(_Instances):
     """Above 0."""
     seed: Annotated[int, Field(ge=0)]
     """Of weights and shuffling, 0 or more."""
+    hyperparameters: dict[HyperparameterName, HyperparameterValue] = {}
+    """More of them, the same in every execution: the trainer's own, or `program` and a script's."""
+
+    @field_validator("hyperparameters")
+    @classmethod
+    def _known_to_who_reads_them(cls, given: dict[str, str]) -> dict[str, str]:
+        taken = [name for name in given if name in HYPERPARAMETERS]
+        if taken:
+            raise ValueError(
+                f"{', '.join(taken)}: set by {', '.join(HYPERPARAMETERS.values())}, which are "
+                "pipeline parameters. Give defaults in [training], other values at the start."
+            )
+        if len(given) + len(HYPERPARAMETERS) > MOST_HYPERPARAMETERS:
+            raise ValueError(
+                f"{len(given)} of them. Allowed: {MOST_HYPERPARAMETERS - len(HYPERPARAMETERS)}, "
+                f"since a job has at most {MOST_HYPERPARAMETERS} and {len(HYPERPARAMETERS)} are "
+                "pipeline parameters. Put the others into a file beside the script."
+            )
+        if PROGRAM not in given:
+            try:
+                parse(TrainingHyperparameters, {key: decode(text) for key, text in given.items()})
+            except HyperparameterError as error:
+                raise ValueError(str(error)) from error
+        return given
 
     @model_validator(mode="after")
     def _one_kind_of_disk(self) -> Self:
@@ -137,6 +176,20 @@ class Settings(_Section):
     training: TrainingSettings
     evaluation: EvaluationSettings
     gate: GateSettings
+
+    @model_validator(mode="after")
+    def _program_is_in_the_image(self) -> Self:
+        program = self.training.hyperparameters.get(PROGRAM)
+        if program is None or self.image.image_uri is not None:
+            return self
+        script = (REPOSITORY_ROOT / decode(program)).resolve()
+        if not script.is_relative_to(REPOSITORY_ROOT / "training") or not script.is_file():
+            raise ValueError(
+                f"training.hyperparameters.{PROGRAM} is {program!r}. Allowed: a file below "
+                f"{REPOSITORY_ROOT / 'training'}, relative to {REPOSITORY_ROOT}, since the image "
+                "holds that folder only. Put the script there, or name an image with image_uri."
+            )
+        return self
 
 
 def load_settings(environment: str, config_dir: Path = CONFIG_DIR) -> Settings:

@@ -27,16 +27,24 @@ class StorageStack(Stack):
             enable_key_rotation=True,
             removal_policy=removal,
         )
-        self.data_bucket = self._data_bucket(settings.storage, removal)
+        access_logs = self._access_logs_bucket(settings.storage)
+        self.data_bucket = self._data_bucket(settings.storage, removal, access_logs)
         CfnOutput(
             self,
             "DataBucketName",
             value=self.data_bucket.bucket_name,
-            description="Fill it with: evenshard data s3://<this bucket>/data/",
+            description="Fill it with: aws s3 cp --recursive FOLDER s3://<this bucket>/data/",
         )
 
-    def _data_bucket(self, settings: StorageSettings, removal: RemovalPolicy) -> s3.Bucket:
-        access_logs = s3.Bucket(
+        CfnOutput(
+            self,
+            "AccessLogsBucketName",
+            value=access_logs.bucket_name,
+            description="Stays when the stack is deleted: logs arrive for hours",
+        )
+
+    def _access_logs_bucket(self, settings: StorageSettings) -> s3.Bucket:
+        return s3.Bucket(
             self,
             "AccessLogs",
             # S3 delivers access logs to buckets with its own keys only.
@@ -47,8 +55,13 @@ class StorageStack(Stack):
             lifecycle_rules=[
                 s3.LifecycleRule(id="expire", expiration=Duration.days(settings.access_logs_days))
             ],
-            removal_policy=removal,
+            # Logs of the last requests arrive after it was emptied: deleting it would always fail.
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
+
+    def _data_bucket(
+        self, settings: StorageSettings, removal: RemovalPolicy, access_logs: s3.IBucket
+    ) -> s3.Bucket:
         return s3.Bucket(
             self,
             "Data",

@@ -99,8 +99,9 @@ class TrainingPipeline(Construct):
             model_package_group_name=name,
             model_package_group_description=f"Models of pipeline {name}",
         )
-        # A group with versions cannot be deleted, nor made again under its name. FACTS 8.
-        group.apply_removal_policy(RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
+        # SageMaker refuses to delete a group that has versions, so no model is lost here; one that
+        # stayed would keep the next deployment from making its own. Source: docs/facts.md 8.
+        group.apply_removal_policy(RemovalPolicy.DESTROY)
         return group
 
     def _outputs(self, pipeline_name: str) -> None:

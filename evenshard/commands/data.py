@@ -9,8 +9,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from evenshard.dataset import SplitSummary, read_corpus, write_dataset
+from evenshard.commands.numbers import number, whole_number
+from evenshard.dataset import SplitSummary, check_shards, read_corpus, write_dataset
 from evenshard.errors import UsageError
+from evenshard.output import say
 
 
 def data(
@@ -18,20 +20,46 @@ def data(
         str, typer.Argument(metavar="DEST", help="A folder that is new or empty.")
     ],
     *,
-    shards: Annotated[int, typer.Option(min=1, help="Objects under train/.")] = 8,
+    shards: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=whole_number("--shards", least=1),
+            help="Objects under train/, 1 or more.",
+        ),
+    ] = 8,
     skew: Annotated[
         float,
-        typer.Option(min=0.0, max=4.0, help="0: equal shards; 1: the first is N times the last."),
+        typer.Option(
+            metavar="NUMBER",
+            parser=number("--skew", least=0, most=4),
+            help="0 to 4. 0: equal shards; 1: the first is N times the last.",
+        ),
     ] = 0.0,
-    seed: Annotated[int, typer.Option(min=0, help="Decides the order of the records.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            parser=whole_number("--seed", least=0),
+            help="Decides the order of the records; 0 or more.",
+        ),
+    ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Write real mail, labelled spam or ham, as JSON Lines shards for three splits."""
     folder = _free_folder(destination)
-    summary = write_dataset(read_corpus(), folder, shards=shards, skew=skew, seed=seed)
+    check_shards(shards)
+    mails = read_corpus()
+    try:
+        summary = write_dataset(mails, folder, shards=shards, skew=skew, seed=seed)
+    except OSError as error:
+        raise UsageError(
+            f"DEST {destination} cannot be written: {error}. Name a folder in a place that "
+            "you may write to and that has room."
+        ) from error
     if as_json:
         splits = {split: dataclasses.asdict(counts) for split, counts in summary.items()}
-        typer.echo(json.dumps({"destination": str(folder), "splits": splits}))
+        say(json.dumps({"destination": str(folder), "splits": splits}))
     else:
         _print_table(folder, summary)
 
@@ -58,4 +86,7 @@ def _print_table(folder: Path, summary: dict[str, SplitSummary]) -> None:
         table.add_column(column, justify="right")
     for split, counts in summary.items():
         table.add_row(split, *(f"{value:,}" for value in dataclasses.astuple(counts)))
-    Console().print(table)
+    console = Console()
+    with console.capture() as printed:
+        console.print(table)
+    say(printed.get().removesuffix("\n"))

@@ -7,9 +7,12 @@ from typing import Annotated
 import typer
 
 from evenshard import simulator
+from evenshard.commands.numbers import whole_number
 from evenshard.commands.simulate_report import ProgressPrinter, print_result
 from evenshard.errors import ExitCode, UsageError
+from evenshard.output import say
 from evenshard.simulator import Event, Result, SimulationRequest, Status
+from evenshard.simulator.limits import MOST_DEVICES_PER_HOST, MOST_HOSTS
 
 _EXIT_CODES = {Status.SUCCEEDED: ExitCode.DONE, Status.STOPPED: ExitCode.INTERRUPTED}
 
@@ -17,7 +20,10 @@ _EXIT_CODES = {Status.SUCCEEDED: ExitCode.DONE, Status.STOPPED: ExitCode.INTERRU
 def simulate(  # noqa: PLR0913 - one argument per option
     *,
     framework: Annotated[
-        str, typer.Option(help="The pipeline whose name ends in it: pytorch or tensorflow.")
+        str,
+        typer.Option(
+            metavar="NAME", help="The assembly's pipeline whose name ends in -NAME; pytorch today."
+        ),
     ] = "pytorch",
     data: Annotated[
         Path,
@@ -28,10 +34,19 @@ def simulate(  # noqa: PLR0913 - one argument per option
     ],
     hosts: Annotated[
         int | None,
-        typer.Option(min=1, max=64, help="Training hosts; the same as --param InstanceCount=N."),
+        typer.Option(
+            metavar="N",
+            parser=whole_number("--hosts", least=1, most=MOST_HOSTS),
+            help=f"Training hosts, 1 to {MOST_HOSTS}; the same as --param InstanceCount=N.",
+        ),
     ] = None,
     devices_per_host: Annotated[
-        int, typer.Option(min=1, max=16, help="Training processes of each host.")
+        int,
+        typer.Option(
+            metavar="N",
+            parser=whole_number("--devices-per-host", least=1, most=MOST_DEVICES_PER_HOST),
+            help=f"Training processes of each host, 1 to {MOST_DEVICES_PER_HOST}.",
+        ),
     ] = 1,
     param: Annotated[
         list[str] | None,
@@ -66,7 +81,7 @@ def simulate(  # noqa: PLR0913 - one argument per option
 def _run(request: SimulationRequest, *, as_json: bool) -> Result:
     if as_json:
         result = simulator.simulate(request, _ignore)
-        typer.echo(result.text(), nl=False)
+        say(result.text().removesuffix("\n"))
     else:
         result = simulator.simulate(request, ProgressPrinter().report)
         print_result(result)

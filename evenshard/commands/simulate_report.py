@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import typer
-
+from evenshard.output import say
 from evenshard.simulator import Event, Result, Status
 from evenshard.simulator.events import (
     ConditionEvaluated,
@@ -22,14 +21,14 @@ class ProgressPrinter:
 
     def report(self, event: Event) -> None:
         """Print one event; lines are flushed, so that a pipe sees them as they come."""
-        typer.echo(_line(event))
+        say(_line(event))
 
 
 def _line(event: Event) -> str:  # noqa: PLR0911 - one return per kind of event
     match event:
         case RunStarted():
-            given = ", ".join(f"{name}={value}" for name, value in event.parameters.items())
-            return f"Pipeline {event.pipeline}, execution {event.execution_id}\n  {given}"
+            given = (f"\n  {name}={value}" for name, value in event.parameters.items())
+            return f"Pipeline {event.pipeline}, execution {event.execution_id}{''.join(given)}"
         case StepStarted():
             return f"{event.name} ({event.type}) ..."
         case HostReady():
@@ -41,27 +40,28 @@ def _line(event: Event) -> str:  # noqa: PLR0911 - one return per kind of event
         case Noted():
             return event.text
         case StepEnded():
-            reason = f": {event.failure_reason}" if event.failure_reason else ""
-            return f"{event.name} {event.status} after {event.seconds:.1f} s{reason}"
+            # Why it failed is the last word of the run: see print_result.
+            return f"{event.name} {event.status} after {event.seconds:.1f} s"
 
 
 def print_result(result: Result) -> None:
     """Print what a run came to: who read what, and where the model is."""
-    typer.echo(f"\nExecution {result.execution_id} {result.status.value}")
+    say(f"\nExecution {result.execution_id} {result.status.value}")
     for step in result.steps:
         if len(step.hosts) > 1 or any(host.records is not None for host in step.hosts):
             _print_hosts(step)
     package = result.model_package
     if package is not None:
-        typer.echo(
+        say(
             f"\nModel package {package.group}, version {package.version} "
             f"({package.approval_status})\n"
-            f"  model_data {package.model_data}\n"
-            f"  on this machine {result.model_file}"
+            f"  model_data {package.model_data}"
         )
-    typer.echo(f"\nEverything it left: {result.folder}/")
+        if result.model_file is not None:
+            say(f"  on this machine {result.model_file}")
+    say(f"\nEverything it left: {result.folder}/")
     if result.status is Status.FAILED:
-        typer.echo(f"Error: {result.failure_reason}", err=True)
+        say(f"Error: {result.failure_reason}", error=True)
 
 
 def _print_hosts(step: StepRecord) -> None:
@@ -76,7 +76,7 @@ def _print_hosts(step: StepRecord) -> None:
         f"{sum(host.bytes for host in step.hosts):,}",
         _records(sum(known) if len(known) == len(step.hosts) else None),
     )
-    typer.echo(f"\nWhat the hosts of {step.name} read")
+    say(f"\nWhat the hosts of {step.name} read")
     _print_table((("host", "objects", "bytes", "records"), *rows, total))
 
 
@@ -85,7 +85,7 @@ def _print_table(rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         first = row[0].ljust(widths[0])
         others = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        typer.echo(f"  {'  '.join((first, *others))}")
+        say(f"  {'  '.join((first, *others))}")
 
 
 def _objects(count: int) -> str:

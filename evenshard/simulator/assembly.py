@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenshard.errors import RefusedError, UsageError
+from evenshard.repository import ROOT
 from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.intrinsics import Resolver, Template
 from evenshard.simulator.processes import clean_environment, run_to_end
 
-PROJECT_ROOT: Final = Path(__file__).resolve().parents[2]
-"""The folder of app.py; also the working directory of every simulated container."""
 _PIPELINE_TYPE: Final = "AWS::SageMaker::Pipeline"
 _FUNCTION_TYPE: Final = "AWS::Lambda::Function"
 _MANIFEST: Final = "manifest.json"
@@ -155,14 +154,14 @@ def synthesize(folder: Path) -> Assembly:
     Raises:
         RefusedError: app.py failed; its own words are in the message.
     """
-    app = PROJECT_ROOT / "app.py"
+    app = ROOT / "app.py"
     if not app.is_file():
         raise UsageError(f"no CDK app at {app}. Name a synthesized assembly with --assembly DIR.")
     folder.mkdir(parents=True, exist_ok=True)
     done = run_to_end(
         [sys.executable, str(app)],
         environment=_synthesis_environment(folder.resolve()),
-        working_directory=PROJECT_ROOT,
+        working_directory=ROOT,
     )
     if done.returncode != 0:
         words = "\n".join(done.stdout.strip().splitlines()[-_SHOWN_LINES:])

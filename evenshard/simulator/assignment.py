@@ -1,7 +1,7 @@
 """Which host gets which objects of a sharded input.
 
 SageMaker promises "approximately 1/n of the number of S3 objects" and documents no order, so the
-rule is an option here: nothing trained may depend on it. Source: FACTS 1.
+rule is an option here: nothing trained may depend on it. Source: docs/facts.md 1.
 """
 
 import secrets

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenshard.simulator.errors import DefinitionError
+from evenshard.simulator.hosts import LOG_FILE
 from evenshard.simulator.processes import clean_environment
 from evenshard.simulator.resources import REGION
 from training.contract.layout import (
     BASE_DIR_VARIABLE,
+    DEFAULT_BASE_DIR,
     DEVICES_PER_HOST_VARIABLE,
     ENTRYPOINT_WRAPPER,
 )
@@ -64,6 +66,17 @@ def container_environment(
     }
 
 
+def as_in_container(text: str, base_dir: Path) -> str:
+    """A host's words as its container would say them: `/opt/ml/...` for the paths of its files.
+
+    Args:
+        text: what it printed or wrote.
+        base_dir: the host's /opt/ml.
+    """
+    # algo-10's folder starts with the name of algo-1's.
+    return re.sub(rf"{re.escape(str(base_dir))}(?![\w-])", DEFAULT_BASE_DIR, text)
+
+
 def failure_text(base_dir: Path, file: Path, limit: int) -> str:
     """Why a host failed: its own words, else the end of its log.
 
@@ -73,10 +86,12 @@ def failure_text(base_dir: Path, file: Path, limit: int) -> str:
         limit: characters that SageMaker reads of it.
     """
     if file.is_file():
-        words = file.read_text(encoding="utf-8", errors="replace")[:limit].strip()
+        words = as_in_container(file.read_text(encoding="utf-8", errors="replace"), base_dir)
+        words = words[:limit].strip()
         if words:
             return words
-    log = base_dir / "log.txt"
+    log = base_dir / LOG_FILE
     lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log.is_file() else []
     said = [line.strip() for line in lines if line.strip()]
-    return f"no reason given; the last line of {log} is: {said[-1] if said else '(nothing)'}"
+    last = as_in_container(said[-1], base_dir) if said else "(nothing)"
+    return f"no reason given; the last line of {base_dir.name}'s {LOG_FILE} is: {last}"

@@ -9,5 +9,10 @@ class DefinitionError(Exception):
         super().__init__(f"{path}: {message}")
 
 
+def internal_failure(error: Exception) -> str:
+    """The failure reason of a run that ends for a fault of this program."""
+    return f"InternalFailure: {type(error).__name__}: {error}"
+
+
 class StepFailedError(Exception):
     """One pipeline step failed; the text is its failure reason, as SageMaker words it."""

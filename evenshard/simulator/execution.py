@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from evenshard.errors import RefusedError
 from evenshard.simulator.definition import CONDITION, Definition, Step
-from evenshard.simulator.errors import DefinitionError, StepFailedError
+from evenshard.simulator.errors import DefinitionError, StepFailedError, internal_failure
 from evenshard.simulator.events import StepEnded, StepStarted
 from evenshard.simulator.expressions import Scope, evaluate
 from evenshard.simulator.graph import run_order
@@ -95,6 +95,9 @@ class Execution:
             record.failure_reason = f"ValidationException: {error}"
         except OSError as error:  # a full disk, a file that cannot be read
             record.status, record.failure_reason = Status.FAILED, f"ClientError: {error}"
+        except Exception as error:  # ours to mend: whoever called this hears of it too
+            record.status, record.failure_reason = Status.FAILED, internal_failure(error)
+            raise
         except BaseException:
             record.status = Status.STOPPED
             raise

@@ -1,4 +1,4 @@
-"""Pipeline expressions: `Get`, `Std:Join` and `Std:JsonGet`. Source: FACTS 6."""
+"""Pipeline expressions: `Get`, `Std:Join` and `Std:JsonGet`. Source: docs/facts.md 6."""
 
 import json
 import re

@@ -12,7 +12,10 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
-from typing import IO, Any
+from typing import IO, Any, Final
+
+WARNING_PREFIX: Final = "WARNING "
+"""How a line of the log begins that the user should see."""
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ A host here is what a container is on SageMaker: its first process gets the sign
 process ends the others of its tree are killed.
 """
 
+import errno
 import queue
 import random
 import signal
@@ -22,7 +23,7 @@ from training.contract.layout import BASE_DIR_VARIABLE
 
 LOG_FILE: Final = "log.txt"
 STOP_GRACE_S: Final = 120.0
-"""SageMaker's time between SIGTERM and SIGKILL. Source: FACTS 4."""
+"""SageMaker's time between SIGTERM and SIGKILL. Source: docs/facts.md 4."""
 INTERRUPT_GRACE_S: Final = 10.0
 """The same after Ctrl-C: whoever presses it wants the terminal back."""
 _PEERS_GRACE_S: Final = 15.0
@@ -45,6 +46,11 @@ class HostCommand:
     environment: Mapping[str, str]
     working_directory: Path
 
+    @property
+    def marker(self) -> str:
+        """The variable that all processes of this host have and no others."""
+        return f"{BASE_DIR_VARIABLE}={self.environment[BASE_DIR_VARIABLE]}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostExit:
@@ -65,10 +71,6 @@ class _Running:
     stopped: bool = False
     ended: bool = False
 
-    @property
-    def marker(self) -> str:
-        return f"{BASE_DIR_VARIABLE}={self.command.environment[BASE_DIR_VARIABLE]}"
-
 
 class JobTimeoutError(Exception):
     """The hosts ran longer than the job's MaxRuntimeInSeconds."""
@@ -88,7 +90,7 @@ def run_hosts(
         JobTimeoutError: the limit passed. No process is left.
         KeyboardInterrupt: passed on. No process is left.
     """
-    hosts = _Hosts(on_line)
+    hosts = _Hosts(commands, on_line)
     try:
         for command in commands:
             hosts.start(command)
@@ -104,6 +106,7 @@ def run_hosts(
 
 @dataclass(slots=True)
 class _Hosts:
+    commands: Sequence[HostCommand]
     on_line: OnLine
     running: list[_Running] = field(default_factory=list)
     lines: "queue.SimpleQueue[tuple[str, str]]" = field(default_factory=queue.SimpleQueue)
@@ -155,7 +158,10 @@ class _Hosts:
         """End every process of every host, whatever state it is in."""
         for host in self.running:
             kill_group(host.process)
-            kill_marked(host.marker)
+        # By command: an interrupt may have come between the start of a host and its listing.
+        for command in self.commands:
+            kill_marked(command.marker)
+        for host in self.running:
             host.reader.join(_DRAIN_S)
 
     def exits(self) -> list[HostExit]:
@@ -172,7 +178,7 @@ class _Hosts:
         for host in self.running:
             if not host.ended and host.process.poll() is not None:
                 host.ended = True
-                kill_marked(host.marker)
+                kill_marked(host.command.marker)
         return [host for host in self.running if not host.ended]
 
     def _signal(self, hosts: Sequence[_Running]) -> None:
@@ -200,6 +206,9 @@ def free_ports(count: int) -> list[int]:
 
     Taken below the range that systems hand out for outgoing connections: between this call and the
     host's own `listen`, no connection can be given such a port.
+
+    Raises:
+        OSError: there are not as many.
     """
     found: list[int] = []
     for port in _candidates():
@@ -211,6 +220,8 @@ def free_ports(count: int) -> list[int]:
             except OSError:
                 continue
         found.append(port)
+    if len(found) < count:
+        raise OSError(errno.EADDRINUSE, f"only {len(found)} of {count} ports are free")
     return found
 
 

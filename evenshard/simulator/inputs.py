@@ -8,7 +8,8 @@ from typing import Final
 
 from evenshard.simulator.assignment import Assignment
 from evenshard.simulator.errors import StepFailedError
-from evenshard.simulator.objects import ObjectStore, StoredObject, relative_name, split_uri
+from evenshard.simulator.objects import ObjectStore, object_uri, relative_name, split_uri
+from training.shards.listing import StoredObject
 
 SHARDED: Final = "ShardedByS3Key"
 
@@ -58,8 +59,9 @@ def share_out(
 def lay(share: Share, host: str, folder: Path, store: ObjectStore) -> None:
     """Copy a host's objects into a folder, which exists even if the host has none."""
     folder.mkdir(parents=True, exist_ok=True)
+    bucket, _ = split_uri(share.input.uri)
     for stored in share.objects[host]:
-        store.download(stored.uri, folder / _name(share, stored))
+        store.download(object_uri(bucket, stored.key), folder / _name(share, stored))
 
 
 def write_manifest(share: Share, host: str, folder: Path) -> None:

@@ -1,6 +1,7 @@
 """CloudFormation intrinsic functions, resolved to well-formed values without an account.
 
-Only what can stand in a definition: references, text functions and imports. Source: DESIGN 10.
+Only what can stand in a definition: references, text functions and imports.
+Source: docs/decisions.md 9.
 """
 
 import re

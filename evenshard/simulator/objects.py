@@ -1,54 +1,41 @@
-"""The object store: where `s3://bucket/key` lies. Here folders; S3 itself later.
+"""The object store: where `s3://bucket/key` lies. Steps know `ObjectStore`, not which one it is.
 
 Definitions and results hold only s3:// URIs, so nothing in them depends on the store.
 """
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
 from evenshard.errors import RefusedError
+from training.shards.listing import StoredObject
 
 _SCHEME: Final = "s3://"
-
-
-@dataclass(frozen=True, slots=True)
-class StoredObject:
-    """One object of a listing."""
-
-    bucket: str
-    key: str
-    size_bytes: int
-
-    @property
-    def uri(self) -> str:
-        """Its address."""
-        return f"{_SCHEME}{self.bucket}/{self.key}"
 
 
 class ObjectStore(Protocol):
     """What a simulation needs of a store. Keys are text; `prefix` is a prefix of that text."""
 
     def list(self, uri: str) -> list[StoredObject]:
-        """All objects whose key starts with the URI's, sorted by the bytes of the key."""
+        """All objects whose key starts with the URI's, with ETags, sorted by the key's bytes."""
 
     def read(self, uri: str) -> bytes:
         """The content of one object; FileNotFoundError if there is none."""
-
-    def write(self, uri: str, content: bytes) -> None:
-        """Create or replace one object."""
 
     def download(self, uri: str, file: Path) -> None:
         """Copy one object into a file, whose folder is made if missing."""
 
     def upload(self, file: Path, uri: str) -> None:
-        """Copy a file into one object."""
+        """Copy a file into one object, which is created or replaced."""
+
+    def exists(self, uri: str) -> bool:
+        """Whether there is an object of exactly this address."""
 
     def local_file(self, uri: str) -> Path | None:
-        """Where the object lies on this machine, if it does."""
+        """Where the object lies on this machine; None if it does not exist or lies elsewhere."""
 
 
 def split_uri(uri: str) -> tuple[str, str]:
@@ -63,6 +50,11 @@ def split_uri(uri: str) -> tuple[str, str]:
     return bucket, key
 
 
+def object_uri(bucket: str, key: str) -> str:
+    """The S3 URI of an object, or of a prefix."""
+    return f"{_SCHEME}{bucket}/{key}"
+
+
 def join_uri(uri: str, name: str) -> str:
     """The URI of `name` below a prefix, with one slash between."""
     return f"{uri.rstrip('/')}/{name}"
@@ -72,7 +64,7 @@ def relative_name(key: str, prefix: str) -> str:
     """Where File mode puts an object below the channel's folder.
 
     Keys below a folder-like prefix keep what follows it; a prefix that is the whole key gives the
-    base name, and one that ends inside a name keeps that name. Source: FACTS 2, users' reports.
+    base name, and one that ends inside a name keeps that name. Source: docs/facts.md 2.
     """
     folder = prefix if prefix.endswith("/") else f"{prefix}/"
     if prefix and key.startswith(folder):
@@ -87,14 +79,15 @@ class LocalObjectStore:
         """Take the root of the writable buckets, and bucket -> folder for the others."""
         self._root = root
         self._mounts = dict(mounts)
+        self._etags: dict[tuple[Path, int, int], str] = {}
 
     def list(self, uri: str) -> list[StoredObject]:
         """See ObjectStore. A folder is no object, so an empty one lists nothing."""
         bucket, prefix = split_uri(uri)
         folder = self._folder(bucket)
-        start = self._file(f"{_SCHEME}{bucket}/{prefix[: prefix.rfind('/') + 1]}")
+        start = self._file(object_uri(bucket, prefix[: prefix.rfind("/") + 1]))
         found = [
-            StoredObject(bucket, key, file.stat().st_size)
+            StoredObject(key, file.stat().st_size, self._etag(file))
             for key, file in _files_below(start, folder)
             if key.startswith(prefix)
         ]
@@ -103,12 +96,6 @@ class LocalObjectStore:
     def read(self, uri: str) -> bytes:
         """See ObjectStore."""
         return self._file(uri).read_bytes()
-
-    def write(self, uri: str, content: bytes) -> None:
-        """See ObjectStore."""
-        file = self._writable(uri)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
 
     def download(self, uri: str, file: Path) -> None:
         """See ObjectStore. A copy, so that a program cannot change the original."""
@@ -121,10 +108,24 @@ class LocalObjectStore:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
 
+    def exists(self, uri: str) -> bool:
+        """See ObjectStore."""
+        return self._file(uri).is_file()
+
     def local_file(self, uri: str) -> Path | None:
         """See ObjectStore."""
         file = self._file(uri)
         return file if file.is_file() else None
+
+    def _etag(self, file: Path) -> str:
+        """S3's ETag of an object uploaded in one part: the MD5 of its content."""
+        facts = file.stat()
+        version = (file, facts.st_size, facts.st_mtime_ns)
+        if version not in self._etags:  # one data set is listed by several steps
+            with file.open("rb") as content:
+                digest = hashlib.file_digest(content, lambda: hashlib.md5(usedforsecurity=False))
+            self._etags[version] = digest.hexdigest()
+        return self._etags[version]
 
     def _folder(self, bucket: str) -> Path:
         return self._mounts.get(bucket, self._root / bucket)

@@ -114,6 +114,13 @@ class Result:
             if step.status is Status.EXECUTING:
                 step.status = Status.STOPPED
 
+    def fail(self, reason: str) -> None:
+        """Mark the execution, and the step that was running, as failed."""
+        self.status, self.failure_reason = Status.FAILED, reason
+        for step in self.steps:
+            if step.status is Status.EXECUTING:
+                step.status, step.failure_reason = Status.FAILED, reason
+
     def document(self) -> dict[str, Any]:
         """The content of result.json."""
         package = self.model_package

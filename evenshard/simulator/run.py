@@ -4,6 +4,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,9 +14,10 @@ from evenshard.errors import RefusedError, UsageError
 from evenshard.simulator.assembly import Assembly, Pipeline, synthesize
 from evenshard.simulator.assignment import ROUND_ROBIN, Assignment, parse_assignment
 from evenshard.simulator.definition import Definition, read_definition
-from evenshard.simulator.errors import DefinitionError
+from evenshard.simulator.errors import DefinitionError, internal_failure
 from evenshard.simulator.events import Noted, Report, RunStarted
 from evenshard.simulator.execution import Execution
+from evenshard.simulator.limits import MOST_HOSTS
 from evenshard.simulator.objects import LocalObjectStore
 from evenshard.simulator.parameters import merge_given, settle
 from evenshard.simulator.registry import Registry
@@ -65,6 +67,7 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
     Raises:
         UsageError: the request makes no sense; no run folder is left.
         RefusedError: the CDK app cannot be synthesized; no run folder is left.
+        Exception: a fault of this program; result.json says Failed all the same.
     """
     assignment = parse_assignment(request.assignment)
     given = _given_parameters(request)
@@ -80,6 +83,12 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
             result.stop()
         except (UsageError, RefusedError):
             shutil.rmtree(folder)
+            raise
+        except Exception as error:
+            interruptions.ignore()
+            result.fail(internal_failure(error))
+            with suppress(OSError):  # of a full disk, the first error says more
+                error.add_note(f"What the run left: {result.write()}")
             raise
         interruptions.ignore()
         result.write()
@@ -110,6 +119,7 @@ def _run(
     (result.folder / "definition.json").write_text(pipeline.body, encoding="utf-8")
     definition = read_definition(pipeline.body)
     result.parameters = settle(definition.parameters, given)
+    _check_host_count(result.parameters.get(_HOSTS_PARAMETER))
     report(
         RunStarted(
             execution_id=result.execution_id,
@@ -131,6 +141,15 @@ def _run(
         report=report,
     )
     _execute(definition, workspace, result)
+
+
+def _check_host_count(given: object) -> None:
+    """Refuse at once what the Training step would refuse after all steps before it."""
+    if isinstance(given, int) and given > MOST_HOSTS:
+        raise UsageError(
+            f"{_HOSTS_PARAMETER} is {given}: at most {MOST_HOSTS} hosts are simulated on one "
+            f"machine, for each is a process tree of its own. Set it to {MOST_HOSTS} or less."
+        )
 
 
 def _execute(definition: Definition, workspace: Workspace, result: Result) -> None:
@@ -161,16 +180,25 @@ def _find_pipeline(
 
 
 def _new_run(runs: Path) -> tuple[str, Path]:
-    """Make the folder of a new run. Its id: 12 letters and digits that sort by time."""
-    runs.mkdir(parents=True, exist_ok=True)
-    while True:
-        execution_id = _base36(time.time_ns() // 1000, 10) + _base36(secrets.randbelow(36**2), 2)
-        folder = runs / execution_id
-        try:
-            folder.mkdir()
-        except FileExistsError:
-            continue
-        return execution_id, folder
+    """Make the folder of a new run. Its id: 12 letters and digits that sort by time.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        while True:
+            execution_id = _base36(time.time_ns() // 1000, 10)
+            execution_id += _base36(secrets.randbelow(36**2), 2)
+            folder = runs / execution_id
+            with suppress(FileExistsError):
+                folder.mkdir()
+                return execution_id, folder
+    except OSError as error:
+        raise UsageError(
+            f"the run's folder cannot be made below {runs}/: {error.strerror}. Run this command in "
+            f"a folder that you may write to, and in which {runs.parts[0]} is no file."
+        ) from error
 
 
 def _base36(number: int, length: int) -> str:

@@ -45,9 +45,11 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """An integer of at least `minimum`."""
+    """An integer of at least `minimum` and at most `maximum`."""
 
     minimum: int
+    maximum: int | None = None
+    """None: no limit. Else what one machine can simulate: SageMaker allows more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +148,7 @@ def _check_leaf(value: object, shape: Shape, path: str) -> None:
             allowed = " or ".join(str(allowed) for allowed in shape.values)
             raise DefinitionError(path, f"{_shown(value)} is not simulated. Use {allowed}.")
     elif isinstance(shape, Count):
-        _check_type(value, int, path)
-        if isinstance(value, int) and value < shape.minimum:
-            raise DefinitionError(path, f"{value} is below {shape.minimum}, the least allowed.")
+        _check_count(value, shape, path)
     elif isinstance(shape, Uri):
         _check_type(value, str, path)
         if not re.fullmatch(r"s3://[^/]+(/.*)?", str(value)):
@@ -157,6 +157,19 @@ def _check_leaf(value: object, shape: Shape, path: str) -> None:
         _check_type(value, shape, path)
     elif not isinstance(value, str | int | float):
         raise DefinitionError(path, f"{_shown(value)} must be a string, a number or a boolean.")
+
+
+def _check_count(value: object, shape: Count, path: str) -> None:
+    _check_type(value, int, path)
+    assert isinstance(value, int)  # noqa: S101 - checked in the line above
+    if value < shape.minimum:
+        raise DefinitionError(path, f"{value} is below {shape.minimum}, the least allowed.")
+    if shape.maximum is not None and value > shape.maximum:
+        raise DefinitionError(
+            path,
+            f"{value} is above {shape.maximum}, the most that is simulated on one machine. "
+            f"Use {shape.minimum} to {shape.maximum}.",
+        )
 
 
 def _check_type(value: object, expected: type, path: str) -> None:

@@ -6,6 +6,7 @@ Names and meanings are those of the Create* requests. What is not here is refuse
 from collections.abc import Mapping
 from typing import Final
 
+from evenshard.simulator.limits import MOST_HOSTS
 from evenshard.simulator.shapes import (
     Count,
     ListOf,
@@ -77,7 +78,7 @@ _TRAINING: Final = Structure(
         ),
         "ResourceConfig": Structure(
             {
-                "InstanceCount": Count(1),
+                "InstanceCount": Count(1, MOST_HOSTS),
                 "InstanceType": str,
                 "VolumeSizeInGB": _MACHINES,
                 "VolumeKmsKeyId": _PERMISSIONS,
@@ -133,7 +134,7 @@ _PROCESSING: Final = Structure(
             {
                 "ClusterConfig": Structure(
                     {
-                        "InstanceCount": Count(1),
+                        "InstanceCount": Count(1, MOST_HOSTS),
                         "InstanceType": str,
                         "VolumeSizeInGB": _MACHINES,
                         "VolumeKmsKeyId": _PERMISSIONS,

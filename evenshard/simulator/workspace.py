@@ -7,7 +7,7 @@ from evenshard.simulator.assembly import Assembly
 from evenshard.simulator.assignment import Assignment
 from evenshard.simulator.definition import Step
 from evenshard.simulator.events import Report
-from evenshard.simulator.objects import LocalObjectStore
+from evenshard.simulator.objects import ObjectStore
 from evenshard.simulator.registry import Registry
 
 
@@ -16,7 +16,7 @@ class Workspace:
     """The surroundings of a step: where data lies, where to write, whom to tell."""
 
     assembly: Assembly
-    store: LocalObjectStore
+    store: ObjectStore
     registry: Registry
     folder: Path
     """The run's folder."""

@@ -21,7 +21,7 @@ NVME_FAMILIES = frozenset(
         "trn2",
     }
 )
-"""Families with local disks, where SageMaker rejects VolumeKmsKeyId. Source: FACTS 2, 8."""
+"""Families with local disks, where SageMaker rejects VolumeKmsKeyId. Source: docs/facts.md 2, 8."""
 
 
 class OnDemand(BaseModel):
@@ -35,7 +35,7 @@ class OnDemand(BaseModel):
 class WarmPool(BaseModel):
     """Instances that wait for the next job, and cost money meanwhile.
 
-    The account's quota for warm pools is 0 until it is raised. Source: FACTS 6.
+    The account's quota for warm pools is 0 until it is raised. Source: docs/facts.md 6.
     """
 
     model_config = ConfigDict(

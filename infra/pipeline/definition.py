@@ -27,7 +27,7 @@ def pipeline_definition(settings: Settings, deployment: Deployment) -> Json:
     """
     p = Parameters.from_settings(settings, deployment)
     steps = [
-        preflight(p, deployment),
+        preflight(p, deployment, settings.training),
         train(p, deployment, settings.training),
         evaluate(p, deployment, settings.evaluation),
         quality_gate(p, on_pass=[register(p, deployment)], on_fail=[reject(p)]),

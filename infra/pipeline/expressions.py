@@ -26,7 +26,7 @@ def render(value: object) -> Any:  # noqa: ANN401 - JSON has no closed type
 def as_string(variable: object) -> Join:
     """A number parameter as the text that hyperparameters and arguments must be.
 
-    A bare Get of a number in a string field is rejected. Source: FACTS 6.
+    A bare Get of a number in a string field is rejected. Source: docs/facts.md 6.
     """
     return Join(on="", values=[variable])
 

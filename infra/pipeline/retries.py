@@ -1,6 +1,6 @@
 """When a step is tried again: faults of the service, never of the job.
 
-A Lambda step takes no retry policies. Source: FACTS 8.
+A Lambda step takes no retry policies. Source: docs/facts.md 8.
 """
 
 from infra.pipeline.expressions import Json

@@ -134,6 +134,14 @@ def test_json_gets_are_judged(body: Json, path: str, rule: str) -> None:
     assert found == [(where + path, rule)]
 
 
+def test_a_bare_long_is_wrapped_like_any_number() -> None:
+    definition = baseline()
+    put(definition, MODEL_URI, get("Steps.Train.BillableTokenCount"))
+    (problem,) = problems(definition)
+    assert "of type integer; allowed: string" in problem.wrong
+    assert "Wrap it in Std:Join" in problem.fix
+
+
 def test_fix_of_a_bare_number_is_the_join_to_write() -> None:
     definition = baseline()
     put(definition, DIGEST, get("Parameters.Epochs"))

@@ -16,7 +16,7 @@ EVENSHARD = str(Path(sys.executable).parent / "evenshard")
 
 def _typed(command: str) -> list[str]:
     """Lines of the README's code blocks that start with `command`, comments dropped."""
-    blocks = re.findall(r"^```\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```\w*\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
     lines = [line.strip() for block in blocks for line in block.splitlines()]
     return [line.split("  #")[0] for line in lines if line.startswith(command)]
 

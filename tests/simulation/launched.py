@@ -5,13 +5,14 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 CODE_ROOT = Path(__file__).resolve().parents[2]
-RUN_LIMIT_S = 100
+RUN_LIMIT_S = 200
 """A run that takes longer hangs."""
 
 
@@ -84,50 +85,58 @@ def lay(job: Job) -> list[tuple[str, Path]]:
     return hosts
 
 
-def start(job: Job, hosts: Sequence[tuple[str, Path]]) -> list[subprocess.Popen[str]]:
-    """Start the launcher of every laid host."""
+@contextmanager
+def running(job: Job, hosts: Sequence[tuple[str, Path]]) -> Iterator[list[subprocess.Popen[str]]]:
+    """Start the launcher of every laid host; none is left when the block ends."""
     peers = {name: f"127.0.0.1:{free_port()}" for name, _ in hosts}
     environment = {
-        "PATH": os.environ["PATH"],
-        "PYTHONUNBUFFERED": "1",
         "EVENSHARD_PEERS": json.dumps(peers),
         "EVENSHARD_DEVICES_PER_HOST": str(job.devices_per_host),
         **job.environment,
     }
-    return [
-        subprocess.Popen(
-            [sys.executable, "-m", "training.launch", "pytorch"],
-            cwd=CODE_ROOT,
-            env={**environment, "SAGEMAKER_BASE_DIR": str(base_dir)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for _, base_dir in hosts
-    ]
+    with ExitStack() as launchers:
+        yield [
+            launchers.enter_context(running_launcher(base_dir, environment))
+            for _, base_dir in hosts
+        ]
+
+
+@contextmanager
+def running_launcher(
+    base_dir: Path, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[str]]:
+    """Start one launcher in a clean environment; it is gone when the block ends."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "training.launch", "pytorch"],
+        cwd=CODE_ROOT,
+        env={"PATH": os.environ["PATH"], "SAGEMAKER_BASE_DIR": str(base_dir), **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as launcher:
+        try:
+            yield launcher
+        finally:
+            if launcher.poll() is None:
+                launcher.terminate()
 
 
 def finish(
     hosts: Sequence[tuple[str, Path]], launchers: Sequence[subprocess.Popen[str]]
 ) -> list[Host]:
-    """Wait for the launchers; kills those that hang."""
-    done = []
-    try:
-        for (name, base_dir), launcher in zip(hosts, launchers, strict=True):
-            log, _ = launcher.communicate(timeout=RUN_LIMIT_S)
-            done.append(Host(name=name, base_dir=base_dir, exit_code=launcher.returncode, log=log))
-    finally:
-        for launcher in launchers:
-            if launcher.poll() is None:
-                launcher.terminate()
-                launcher.communicate()
-    return done
+    """Wait until the launchers end by themselves."""
+    logs = [launcher.communicate(timeout=RUN_LIMIT_S)[0] for launcher in launchers]
+    return [
+        Host(name=name, base_dir=base_dir, exit_code=launcher.returncode, log=log)
+        for (name, base_dir), launcher, log in zip(hosts, launchers, logs, strict=True)
+    ]
 
 
 def launch(job: Job) -> list[Host]:
     """Lay the hosts, run all launchers to their end."""
     hosts = lay(job)
-    return finish(hosts, start(job, hosts))
+    with running(job, hosts) as launchers:
+        return finish(hosts, launchers)
 
 
 def free_port() -> int:

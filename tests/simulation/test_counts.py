@@ -7,6 +7,8 @@ import pytest
 
 from tests.simulation.launched import Host, Job, launch, lines
 
+pytestmark = pytest.mark.timeout(300)  # torch starts in every rank; two noisy cores
+
 EPOCHS = 2
 VALIDATION_RECORDS = 7
 SHARD_SIZES = {"a.jsonl": 13, "deep/er/b.jsonl": 1, "c.jsonl": 22}

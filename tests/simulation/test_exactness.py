@@ -25,6 +25,8 @@ from training.contract.hyperparameters import TrainingHyperparameters
 from training.pytorch.task import Inputs, TextTask
 from training.records import LoaderSettings, RecordLoader, find_shards
 
+pytestmark = pytest.mark.timeout(300)  # torch starts in every rank; two noisy cores
+
 TOLERANCE = 1e-10
 HYPERPARAMETERS = TrainingHyperparameters(
     epochs=2, batch_size=4, dtype="float64", seed=7, hash_buckets=512, embedding_dim=8, hidden_dim=8

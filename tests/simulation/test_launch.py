@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +11,18 @@ from typing import Any
 
 import pytest
 
-from tests.simulation.launched import CODE_ROOT, Host, Job, finish, launch, lay, lines, start
+from tests.simulation.launched import (
+    Host,
+    Job,
+    finish,
+    launch,
+    lay,
+    lines,
+    running,
+    running_launcher,
+)
+
+pytestmark = pytest.mark.timeout(300)  # torch starts in every rank; two noisy cores
 
 PROGRAMS = "tests/simulation/programs"
 WAIT_S = 40
@@ -36,6 +46,12 @@ def wait_until(condition: Callable[[], object], what: str) -> None:
     while not condition():
         assert time.monotonic() < deadline_s, f"waited in vain for {what}"
         time.sleep(0.05)
+
+
+def wait_for_line(launcher: subprocess.Popen[str], start: str) -> None:
+    assert launcher.stdout is not None
+    # The list ends where the output does: when the launcher does.
+    assert any(line.startswith(start) for line in iter(launcher.stdout.readline, ""))
 
 
 def is_alive(process_id: int) -> bool:
@@ -81,6 +97,15 @@ def test_failures_leave_no_model_and_no_traceback(malformed: list[Host]) -> None
     assert not any("Traceback" in host.log for host in malformed)
 
 
+def test_weights_that_run_away_in_the_last_step_are_no_model(tmp_path: Path) -> None:
+    (host,) = launch(one_host(tmp_path, batch_size="100", epochs="1", learning_rate="1e30"))
+    assert host.exit_code == 1
+    assert host.failure is not None
+    assert "The validation loss of epoch 1 is nan" in host.failure
+    assert "learning_rate is 1e+30" in host.failure
+    assert list((host.base_dir / "model").iterdir()) == []
+
+
 def test_a_record_without_a_label_is_named(tmp_path: Path) -> None:
     unlabelled = lines([RECORD, {"text": "nobody judged this"}])
     job = one_host(tmp_path, **SMALL)
@@ -107,8 +132,8 @@ def test_a_record_without_a_label_is_named(tmp_path: Path) -> None:
     ("hyperparameters", "expected"),
     [
         ({"epochz": "3"}, "There is no hyperparameter 'epochz'"),
-        ({"epochs": "three"}, "Hyperparameter epochs is 'three'. Allowed: an integer >= 1."),
-        ({"epochs": '"0"'}, "Hyperparameter epochs is '0'. Allowed: an integer >= 1."),
+        ({"epochs": "three"}, "Hyperparameter epochs is 'three'. Allowed: an integer >= 1 and"),
+        ({"epochs": '"0"'}, "Hyperparameter epochs is '0'. Allowed: an integer >= 1 and"),
         ({"program": "nowhere.py"}, "Hyperparameter program is 'nowhere.py'. Allowed: the path"),
     ],
 )
@@ -123,8 +148,8 @@ def test_bad_hyperparameters(
 
 
 def test_a_container_without_a_contract_says_what_is_missing(tmp_path: Path) -> None:
-    launcher = run_launcher(tmp_path, {})
-    output, _ = launcher.communicate(timeout=WAIT_S)
+    with running_launcher(tmp_path, {}) as launcher:
+        output, _ = launcher.communicate(timeout=WAIT_S)
     assert launcher.returncode == 1
     assert "resourceconfig.json does not exist" in output
     assert "resourceconfig.json does not exist" in (tmp_path / "output" / "failure").read_text()
@@ -170,7 +195,8 @@ def test_a_program_finds_what_the_toolkit_would_set(
     assert environment["SM_CHANNEL_TRAIN"] == str(host.base_dir / "input" / "data" / "train")
     assert environment["WORLD_SIZE"] == environment["LOCAL_WORLD_SIZE"] == "1"
     assert environment["OMP_NUM_THREADS"] == "1"
-    assert report["arguments"] == []
+    assert report["arguments"] == ["--warp", "nine"]
+    assert json.loads(environment["SM_USER_ARGS"]) == report["arguments"]
 
 
 # Ranks and launchers that are killed or told to stop
@@ -206,10 +232,10 @@ def test_a_stop_ends_all_and_is_no_success(
 ) -> None:
     job = waiting_job(tmp_path)
     laid = lay(job)
-    launchers = start(job, laid)
-    alive = process_ids(laid[0][1])
-    launchers[0].send_signal(number)
-    (host,) = finish(laid, launchers)
+    with running(job, laid) as launchers:
+        alive = process_ids(laid[0][1])
+        launchers[0].send_signal(number)
+        (host,) = finish(laid, launchers)
     assert host.exit_code == exit_code
     assert host.failure == (
         f"algo-1: stopped by {number.name} before the training was done. There is no model."
@@ -221,10 +247,10 @@ def test_a_stop_ends_all_and_is_no_success(
 def test_ranks_do_not_outlive_a_killed_torchrun(tmp_path: Path) -> None:
     job = waiting_job(tmp_path)
     laid = lay(job)
-    launchers = start(job, laid)
-    *ranks, torchrun = process_ids(laid[0][1])
-    os.kill(torchrun, signal.SIGKILL)
-    (host,) = finish(laid, launchers)
+    with running(job, laid) as launchers:
+        *ranks, torchrun = process_ids(laid[0][1])
+        os.kill(torchrun, signal.SIGKILL)
+        (host,) = finish(laid, launchers)
     assert host.exit_code == 128 + signal.SIGKILL
     assert host.failure is not None
     assert not any(is_alive(rank) for rank in ranks)
@@ -234,14 +260,12 @@ def test_a_stopped_trainer_leaves_no_model(tmp_path: Path) -> None:
     job = one_host(tmp_path, epochs="100000", hash_buckets="64")
     laid = lay(job)
     base_dir = laid[0][1]
-    (launcher,) = start(job, laid)
     # What a training that is stopped while it writes would leave.
     (base_dir / "model" / "model.safetensors").touch()
-    assert launcher.stdout is not None
-    while "epoch=1;" not in launcher.stdout.readline():
-        assert launcher.poll() is None
-    launcher.send_signal(signal.SIGTERM)
-    (host,) = finish(laid, [launcher])
+    with running(job, laid) as launchers:
+        wait_for_line(launchers[0], "epoch=1;")
+        launchers[0].send_signal(signal.SIGTERM)
+        (host,) = finish(laid, launchers)
     assert host.exit_code == 143
     assert host.model_files == []
     assert "Traceback" not in host.log
@@ -252,22 +276,9 @@ def test_a_stop_ends_the_wait_for_names(tmp_path: Path) -> None:
     hosts = ["algo-1.invalid", "algo-2.invalid"]
     resources = {"current_host": hosts[0], "hosts": hosts}
     (base_dir / "input" / "config" / "resourceconfig.json").write_text(json.dumps(resources))
-    launcher = run_launcher(base_dir, {"EVENSHARD_DEVICES_PER_HOST": "1"})
-    assert launcher.stdout is not None
-    assert launcher.stdout.readline() == "algo-1.invalid: waiting for the names of 2 hosts\n"
-    launcher.send_signal(signal.SIGTERM)
-    launcher.communicate(timeout=WAIT_S)
+    with running_launcher(base_dir, {"EVENSHARD_DEVICES_PER_HOST": "1"}) as launcher:
+        wait_for_line(launcher, "algo-1.invalid: waiting for the names of 2 hosts")
+        launcher.send_signal(signal.SIGTERM)
+        launcher.communicate(timeout=WAIT_S)
     assert launcher.returncode == 143
     assert "stopped by SIGTERM" in (base_dir / "output" / "failure").read_text()
-
-
-def run_launcher(base_dir: Path, environment: Mapping[str, str]) -> subprocess.Popen[str]:
-    """Start a launcher without peers, as on SageMaker."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "training.launch", "pytorch"],
-        cwd=CODE_ROOT,
-        env={"PATH": os.environ["PATH"], "SAGEMAKER_BASE_DIR": str(base_dir), **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )

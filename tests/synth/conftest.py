@@ -1,4 +1,4 @@
-"""Two synths in two folders; every test here reads what they wrote."""
+"""Three synths in three folders; every test here reads what they wrote."""
 
 import compileall
 import json
@@ -16,9 +16,6 @@ REPOSITORY_ROOT = Path(__file__).parents[2]
 VENV_BIN = Path(sys.executable).parent
 APP_PATHS = ("app.py", "cdk.json", "config", "infra", "training")
 """What a synth reads."""
-
-# jsii starts node; a test run need not have it on PATH.
-os.environ.setdefault("JSII_NODE", str(VENV_BIN / "node"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,22 +90,31 @@ def _environment(**changes: str) -> dict[str, str]:
     return {**kept, "PATH": f"{VENV_BIN}{os.pathsep}{os.environ['PATH']}", **changes}
 
 
-@pytest.fixture(scope="session")
-def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
-    """Written by `python app.py`, in a folder without compiled files."""
-    checkout = _copy_app(tmp_path_factory.mktemp("first") / "evenshard")
+def _synthesize(checkout: Path, **changes: str) -> Assembly:
+    """Run `python app.py` there."""
     subprocess.run(
         [sys.executable, "app.py"],
         cwd=checkout,
         env=_environment(
-            CDK_OUTDIR="out",
-            CDK_VALIDATION="false",
-            PYTHONHASHSEED="1",
-            PYTHONDONTWRITEBYTECODE="1",
+            CDK_OUTDIR="out", CDK_VALIDATION="false", PYTHONDONTWRITEBYTECODE="1", **changes
         ),
         check=True,
     )
     return Assembly(checkout / "out")
+
+
+@pytest.fixture(scope="session")
+def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """Written by `python app.py`, in a folder without compiled files."""
+    checkout = _copy_app(tmp_path_factory.mktemp("first") / "evenshard")
+    return _synthesize(checkout, PYTHONHASHSEED="1")
+
+
+@pytest.fixture(scope="session")
+def prod_assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
+    """The same of `-c env=prod`, which the command line passes in this variable."""
+    checkout = _copy_app(tmp_path_factory.mktemp("prod") / "evenshard")
+    return _synthesize(checkout, CDK_CONTEXT_JSON=json.dumps({"env": "prod"}))
 
 
 @pytest.fixture(scope="session")

@@ -25,12 +25,14 @@ def files_below(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_the_function_is_made_of_the_shards_package_only(cli_assembly: Assembly) -> None:
+def test_the_function_is_made_of_shards_and_contract_only(cli_assembly: Assembly) -> None:
     folder, source = staged(cli_assembly, "files")
     assert source["packaging"] == "zip"
     names = files_below(folder)
     assert {"training/__init__.py", "training/shards/preflight.py"} <= names
-    outside = [name for name in names if not name.startswith("training/shards/")]
+    assert {"training/contract/hyperparameters.py", "training/contract/shard_names.py"} <= names
+    packages = ("training/shards/", "training/contract/")
+    outside = [name for name in names if not name.startswith(packages)]
     assert outside == ["training/__init__.py"]
     assert not [name for name in names if not name.endswith(".py")]
 

@@ -169,10 +169,56 @@ def test_the_function_is_current_and_its_log_is_not_kept_forever(assembly: Assem
     assert properties["LoggingConfig"]["LogGroup"]["Ref"].startswith("PreflightLog")
 
 
-def test_registered_models_survive_the_stack(assembly: Assembly) -> None:
+def test_the_next_deployment_can_make_its_model_package_group(assembly: Assembly) -> None:
+    # SageMaker refuses to delete a group that has versions: no model goes with the stack.
     [group] = assembly.resources("Training", "AWS::SageMaker::ModelPackageGroup")
-    assert group["DeletionPolicy"] == "RetainExceptOnCreate"
-    assert group["UpdateReplacePolicy"] == "Retain"
+    assert group["DeletionPolicy"] == "Delete"
+    assert "ModelPackageGroupName" in group["Properties"]
+
+
+def test_access_logs_do_not_stop_a_teardown(assembly: Assembly) -> None:
+    [logs] = [
+        one
+        for one in assembly.resources("Storage", "AWS::S3::Bucket")
+        if "LoggingConfiguration" not in one["Properties"]
+    ]
+    assert logs["DeletionPolicy"] == "RetainExceptOnCreate"
+    # Nothing it could collide with when the stack is deployed again.
+    assert "BucketName" not in logs["Properties"]
+
+
+def test_whoever_writes_with_the_key_may_encrypt(assembly: Assembly) -> None:
+    template = assembly.template("Training")
+    writers = {
+        assembly.step(name)["RoleArn"].removeprefix("<GetAtt ").removesuffix(".Arn>")
+        for name in ("Train", "Evaluate")
+    }
+    assert len(writers) == 1
+    for name in writers:
+        [granted] = [
+            set(statement["Action"])
+            for policy in template["Resources"][name]["Properties"]["Policies"]
+            for statement in policy["PolicyDocument"]["Statement"]
+            if "DataKey" in json.dumps(statement["Resource"])
+        ]
+        assert granted >= {
+            "kms:Decrypt",
+            "kms:DescribeKey",
+            "kms:Encrypt",
+            "kms:GenerateDataKey",
+        }
+
+
+def test_the_pipeline_sees_that_a_file_is_missing(assembly: Assembly) -> None:
+    listing = [one for one in statements(assembly) if one["Action"] == "s3:ListBucket"]
+    assert {"StringLike": {"s3:prefix": "executions/*"}} in [
+        one.get("Condition") for one in listing
+    ]
+
+
+def test_the_pipeline_may_look_at_the_image_it_registers(assembly: Assembly) -> None:
+    [looking] = [one for one in statements(assembly) if "ecr:DescribeImages" in one["Action"]]
+    assert looking["Resource"] != "*"
 
 
 def test_outputs_say_how_to_go_on(assembly: Assembly) -> None:
@@ -181,3 +227,14 @@ def test_outputs_say_how_to_go_on(assembly: Assembly) -> None:
     assert training["PyTorchStartCommand"]["Value"].endswith(" evenshard-dev-pytorch")
     storage = assembly.template("Storage")["Outputs"]
     assert storage["DataBucketName"]["Value"] == {"Ref": "Data666C94C7"}
+    assert storage["DataBucketName"]["Description"] == (
+        "Fill it with: aws s3 cp --recursive FOLDER s3://<this bucket>/data/"
+    )
+    assert "Stays when the stack is deleted" in storage["AccessLogsBucketName"]["Description"]
+    assert "no input needed" in training["PyTorchStartCommand"]["Description"]
+
+
+def test_outputs_name_commands_that_exist(assembly: Assembly) -> None:
+    # `evenshard data` writes folders only.
+    for stack in ("Storage", "Training"):
+        assert "evenshard data s3://" not in json.dumps(assembly.template(stack))

@@ -1,4 +1,4 @@
-"""The hosts of a training job. Source: FACTS 4."""
+"""The hosts of a training job. Source: docs/facts.md 4."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How a container says why it failed, or what it has to report. Source: FACTS 4."""
+"""How a container says why it failed, or what it has to report. Source: docs/facts.md 4."""
 
 import re
 from typing import Final

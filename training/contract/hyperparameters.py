@@ -57,16 +57,16 @@ class Range:
 
     def __str__(self) -> str:
         bounds = ((">=", self.minimum), (">", self.above), ("<=", self.maximum))
-        return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)
+        return " and ".join(f"{sign} {bound}" for sign, bound in bounds if bound is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingHyperparameters:
     """What the trainers understand. Any other name is refused."""
 
-    epochs: Annotated[int, Range(minimum=1)] = 3
+    epochs: Annotated[int, Range(minimum=1, maximum=2**31 - 1)] = 3
     """Passes over the training records."""
-    batch_size: Annotated[int, Range(minimum=1)] = 32
+    batch_size: Annotated[int, Range(minimum=1, maximum=2**31 - 1)] = 32
     """Records per rank and step."""
     learning_rate: Annotated[float, Range(above=0)] = 0.005
     """AdamW's step size, the same in every epoch."""
@@ -164,7 +164,8 @@ def _convert(name: str, text: str, hint: Any) -> int | float | bool | str:  # no
     bounds = next((extra for extra in get_args(hint) if isinstance(extra, Range)), None)
     kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     value = _literal(text, kind) if get_origin(kind) is Literal else _READERS[kind](text)
-    if value is None or (bounds is not None and not bounds.holds(float(value))):
+    outside = isinstance(value, int | float) and bounds is not None and not bounds.holds(value)
+    if value is None or outside:
         allowed = _allowed(kind, bounds)
         raise HyperparameterError(
             f"Hyperparameter {name} is {text!r}. Allowed: {allowed}. Change it or leave it out."

@@ -1,4 +1,4 @@
-"""Where a container finds its inputs and leaves its results. Source: FACTS 4."""
+"""Where a container finds its inputs and leaves its results. Source: docs/facts.md 4."""
 
 import os
 from collections.abc import Mapping
@@ -73,11 +73,6 @@ class ContainerPaths:
     def message_file(self) -> Path:
         """What a processing job has to say: its first 1,024 bytes become ExitMessage."""
         return self.output_dir / "message"
-
-    @property
-    def checkpoints_dir(self) -> Path:
-        """Synchronized with one S3 prefix while the job runs."""
-        return self.base_dir / "checkpoints"
 
     @property
     def processing_dir(self) -> Path:

@@ -1,6 +1,6 @@
 """The environment of the ranks: what SageMaker's training toolkit would set, and what torch needs.
 
-The platform itself sets no SM_* variable (FACTS 4); scripts written for the toolkit read them.
+The platform sets no SM_* variable (docs/facts.md 4); scripts written for the toolkit read them.
 """
 
 import json
@@ -13,6 +13,7 @@ from training.contract.cluster import Cluster
 from training.contract.json_files import read_object
 from training.contract.paths import ContainerPaths
 from training.launcher.devices import Devices
+from training.launcher.program import script_arguments
 
 
 def toolkit_variables(
@@ -45,7 +46,9 @@ def toolkit_variables(
         "SM_NUM_GPUS": str(devices.gpus),
         "SM_OUTPUT_DATA_DIR": str(paths.output_data_dir),
         "SM_OUTPUT_DIR": str(paths.output_dir),
+        "SM_OUTPUT_INTERMEDIATE_DIR": str(paths.output_dir / "intermediate"),
         "SM_RESOURCE_CONFIG": json.dumps(read_object(paths.resource_config_file)),
+        "SM_USER_ARGS": json.dumps(script_arguments(hyperparameters)),
     }
     for name in channels:
         variables[f"SM_CHANNEL_{name.upper()}"] = str(paths.channel(name))

@@ -1,4 +1,4 @@
-"""Where the hosts of a job reach each other. Source: FACTS 4."""
+"""Where the hosts of a job reach each other. Source: docs/facts.md 4."""
 
 import json
 import socket

@@ -19,7 +19,7 @@ def rank_command(
     """The end of torchrun's command line: a script of the user's, or the framework's trainer.
 
     The trainer's hyperparameters are checked here, before any process starts; a script's own are
-    its own business.
+    its own business and become its arguments.
 
     Raises:
         ContractError: the framework has no trainer, the script is not below the code's folder, or
@@ -31,9 +31,23 @@ def rank_command(
             "Change the last word of ContainerEntrypoint."
         )
     if PROGRAM in hyperparameters:
-        return [str(_script(hyperparameters[PROGRAM], code_root))]
+        script = _script(hyperparameters[PROGRAM], code_root)
+        return [str(script), *script_arguments(hyperparameters)]
     parse_training(hyperparameters)
     return ["--module", _TRAINERS[framework]]
+
+
+def script_arguments(hyperparameters: Mapping[str, str]) -> list[str]:
+    """The hyperparameters as arguments, as SageMaker's training toolkit passes them to a script.
+
+    `{"lr": "0.1", "n": "2"}` gives `--lr 0.1 -n 2`, by name in ascending order.
+    """
+    return [
+        word
+        for name, value in sorted(hyperparameters.items())
+        if name != PROGRAM
+        for word in (f"-{name}" if len(name) == 1 else f"--{name}", value)
+    ]
 
 
 def _script(program: str, code_root: Path) -> Path:

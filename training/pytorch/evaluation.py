@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 import torch
+from torch import Tensor
 
 from training.contract.errors import ContractError
 from training.pytorch.model_file import load_config, load_weights
@@ -31,7 +32,7 @@ def count_predictions(model_folder: Path, test_folder: Path) -> Confusion:
         )
     task = TextTask(config.hyperparameters)
     model = task.build_model()
-    model.load_state_dict(load_weights(model_folder))
+    model.load_state_dict(_finite(load_weights(model_folder)))
     model.eval()
     shards = find_shards(test_folder)
     loader = RecordLoader(
@@ -59,3 +60,18 @@ def count_predictions(model_folder: Path, test_folder: Path) -> Confusion:
         false_negatives=false_negatives,
         true_positives=true_positives,
     )
+
+
+def _finite(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Refuse weights that no record could get a sensible answer from.
+
+    Raises:
+        ContractError: names the weights that are not numbers.
+    """
+    broken = [name for name, tensor in weights.items() if not torch.isfinite(tensor).all()]
+    if broken:
+        raise ContractError(
+            f"The model's {', '.join(broken)} are not finite: the training ran away. Train again "
+            "with a lower learning_rate."
+        )
+    return weights

@@ -18,7 +18,6 @@ import math
 import os
 import sys
 import time
-from collections.abc import Iterator
 
 from torch import nn
 from torch.distributed.elastic.multiprocessing.errors import record
@@ -52,7 +51,6 @@ from training.pytorch.ranks import Ranks, join_ranks
 from training.pytorch.task import TextTask
 from training.records import (
     AgreementError,
-    Batch,
     EpochPlan,
     LoaderSettings,
     RecordError,
@@ -79,6 +77,7 @@ def main() -> None:
         replica = DistributedDataParallel(model)
         optimizer = task.build_optimizer(model)
         train_data = _train_data(paths, cluster, settings, ranks)
+        validation_data = _validation_data(paths, settings, ranks)
         for epoch in range(settings.epochs):
             plan = agree(
                 train_data, epoch=epoch, host_rank=cluster.host_rank, all_gather=ranks.all_gather
@@ -88,8 +87,9 @@ def main() -> None:
             batches = train_data.epoch(epoch)
             loss = train_epoch(replica, optimizer, task, batches, plan, ranks)
             seconds = time.monotonic() - start_s
-            _check_loss(loss, epoch, settings)
-            validation = validate(model, task, _validation_batches(paths, settings, ranks), ranks)
+            _check_loss("training", loss, epoch, settings)
+            validation = validate(model, task, validation_data.epoch(0), ranks)
+            _check_loss("validation", validation.loss, epoch, settings)
             if ranks.is_chief:
                 _report_epoch(epoch, loss, sum(plan.counts) / seconds, validation)
         if ranks.local_rank == 0:
@@ -120,19 +120,24 @@ def _train_data(
     )
 
 
-def _validation_batches(
+def _validation_data(
     paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
-) -> Iterator[Batch]:
+) -> RecordLoader:
     """This rank's part of what all hosts hold: the channel is replicated."""
-    loader = RecordLoader(
-        find_shards(paths.channel(VALIDATION_CHANNEL)),
-        settings=LoaderSettings(batch_size=settings.batch_size, seed=settings.seed, shuffle=False),
+    shards = find_shards(paths.channel(VALIDATION_CHANNEL))
+    return RecordLoader(
+        shards,
+        settings=LoaderSettings(
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+            shuffle=False,
+            output=example_output(shards),
+        ),
         part=ranks.rank,
         parts=ranks.world_size,
         # All hosts hold the same: in this they are as one.
         sharing=SharedCounting(host_rank=0, all_gather=ranks.all_gather),
     )
-    return loader.epoch(0)
 
 
 def _check_plan(plan: EpochPlan) -> None:
@@ -143,10 +148,15 @@ def _check_plan(plan: EpochPlan) -> None:
         )
 
 
-def _check_loss(loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
+def _check_loss(kind: str, loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
+    """Refuse weights that have run away; the last step of an epoch shows in the validation only.
+
+    Raises:
+        FloatingPointError: on all ranks alike, for the loss is the same on all.
+    """
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"The training loss of epoch {epoch + 1} is {loss}: the weights have run away. "
+            f"The {kind} loss of epoch {epoch + 1} is {loss}: the weights have run away. "
             f"learning_rate is {settings.learning_rate:g}; take a tenth of it."
         )
 

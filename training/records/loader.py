@@ -10,7 +10,7 @@ from training.records.batch import OUTPUTS
 from training.records.counting import SharedCounting, count_together
 from training.records.epoch import RecordEpoch, read_batches
 from training.records.errors import StateError
-from training.records.formats.endings import format_of, listed
+from training.contract.shard_names import format_of, listed
 from training.records.formats.protocol import ShardFormat, ShardIndex
 from training.records.formats.registry import make_format
 from training.records.holdings import digest_name

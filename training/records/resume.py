@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from training.records.errors import StateError
-from training.records.formats.endings import listed
+from training.contract.shard_names import listed
 from training.records.order import BlockLayout, OrderKey
 from training.records.segment import Segment, make_segment
 from training.records.state import RankState, StateShard

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from training.contract.shard_names import ShardNameError, format_of, is_hidden, listed
 from training.records.errors import RecordError
-from training.records.formats.endings import format_of, listed
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ def find_shards(directory: Path, *, chosen_format: str | None = None) -> tuple[S
         raise RecordError(f"{listed(refused)} below {directory}: not regular files. Remove them.")
     try:
         format_of([shard.name for shard in shards], chosen_format)
-    except RecordError as error:
+    except ShardNameError as error:
         raise RecordError(f"In {directory}: {error}") from None
     if empty:
         logger.warning("skipped zero-byte files below %s: %s", directory, listed(empty))
@@ -91,11 +91,9 @@ def _visible_files(directory: Path) -> Iterator[str]:
     for folder, folder_names, file_names in os.walk(directory, onerror=_refuse_unreadable):
         below = Path(folder).relative_to(directory)
         hidden += [
-            (below / name).as_posix()
-            for name in [*folder_names, *file_names]
-            if name.startswith(".")
+            (below / name).as_posix() for name in [*folder_names, *file_names] if is_hidden(name)
         ]
-        folder_names[:] = [name for name in folder_names if not name.startswith(".")]
+        folder_names[:] = [name for name in folder_names if not is_hidden(name)]
         for name in folder_names:
             # os.walk passes over links to folders: what lies behind would be lost silently.
             if Path(folder, name).is_symlink():
@@ -103,7 +101,7 @@ def _visible_files(directory: Path) -> Iterator[str]:
                     f"{(below / name).as_posix()} below {directory} is a link to a folder, which is"
                     " not followed. Put the folder itself there."
                 )
-        yield from ((below / name).as_posix() for name in file_names if not name.startswith("."))
+        yield from ((below / name).as_posix() for name in file_names if not is_hidden(name))
     if hidden:
         logger.warning("skipped hidden files below %s: %s", directory, listed(sorted(hidden)))
 

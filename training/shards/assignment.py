@@ -2,7 +2,7 @@
 
 SageMaker documents no order, only "approximately 1/n of the number of objects" for each host: by
 count, never by bytes, and objects are never split. Nothing may depend on the rules below except
-forecasts (Preflight) and simulations. Source: FACTS 1.
+forecasts (Preflight) and simulations. Source: docs/facts.md 1.
 """
 
 import random

@@ -1,23 +1,16 @@
-"""The Preflight step: refuse bad data before any GPU starts.
+"""The Preflight step: refuse bad data, and bad numbers, before any GPU starts.
 
 A Lambda function of the pipeline. It only reads listings, so running it twice changes nothing.
 """
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from training.shards.balance import (
-    Balance,
-    StoredObject,
-    balance,
-    carries_data,
-    empty_object_warning,
-    shown,
-    starvation,
-)
-from training.shards.location import Location
+from training.contract.shard_names import refusal
+from training.shards.balance import Balance, balance, starvation
+from training.shards.listing import Listing, StoredObject
+from training.shards.request import PreflightError, PreflightRequest, Source
 
 ListObjects = Callable[[str, str], Iterable[StoredObject]]
 """(bucket, prefix) -> the objects whose keys start with the prefix, in any order."""
@@ -35,59 +28,13 @@ _log = logging.getLogger("evenshard.preflight")
 _log.setLevel(logging.INFO)
 
 
-class PreflightError(Exception):
-    """The data cannot feed this training job; the message says what to do."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PreflightRequest:
-    """What the pipeline asks, read from the event."""
-
-    train: Location
-    validation: Location
-    test: Location
-    host_count: int
-    """1 or more."""
-    allow_empty_hosts: bool
-
-    @classmethod
-    def from_event(cls, event: Mapping[str, Any]) -> "PreflightRequest":
-        """Read the step's arguments.
-
-        Raises:
-            PreflightError: naming every argument that is wrong.
-        """
-        problems: list[str] = []
-        locations = {
-            key: _location(event, key, parameter, problems)
-            for key, parameter in (
-                ("train_data_uri", "TrainDataUri"),
-                ("validation_data_uri", "ValidationDataUri"),
-                ("test_data_uri", "TestDataUri"),
-            )
-        }
-        host_count = _host_count(event.get("instance_count"), problems)
-        allow = str(event.get("allow_empty_hosts", "false")).lower()
-        if allow not in ("true", "false"):
-            problems.append(f"AllowEmptyHosts is {allow!r}. Allowed: true, false.")
-        train, validation, test = locations.values()
-        if problems or train is None or validation is None or test is None:
-            raise PreflightError(" ".join(problems))
-        return cls(
-            train=train,
-            validation=validation,
-            test=test,
-            host_count=host_count,
-            allow_empty_hosts=allow == "true",
-        )
-
-
 def preflight(event: Mapping[str, Any], list_objects: ListObjects) -> dict[str, str | int]:
-    """Judge the data of one execution.
+    """Judge the data and the numbers of one execution.
 
     Args:
         event: `train_data_uri`, `validation_data_uri`, `test_data_uri`, `instance_count`,
-            `allow_empty_hosts` ("true" or "false").
+            `allow_empty_hosts` ("true" or "false"), `epochs`, `batch_size`, `learning_rate`,
+            `seed`, `quality_threshold`; `program` where a script of the user's trains.
         list_objects: lists a store.
 
     Returns:
@@ -98,24 +45,16 @@ def preflight(event: Mapping[str, Any], list_objects: ListObjects) -> dict[str, 
         PreflightError: what was found, what is allowed, what to do.
     """
     request = PreflightRequest.from_event(event)
-    problems = list(_overlaps(request))
-    objects = list(list_objects(request.train.bucket, request.train.prefix))
-    found = balance(request.train, objects, request.host_count)
-    problems.extend(_train_problems(found, allow_empty_hosts=request.allow_empty_hosts))
-    for parameter, location in (
-        ("ValidationDataUri", request.validation),
-        ("TestDataUri", request.test),
-    ):
-        stored = list_objects(location.bucket, location.prefix)
-        if not any(carries_data(one, location) for one in stored):
-            problems.append(
-                f"No data under {location}. Write some (evenshard data) or set {parameter}."
-            )
+    found = balance(_listing(request.train, list_objects), request.host_count)
+    problems = list(_problems(request.train, found.listing, "shards"))
+    problems.extend(_starvation(found, allow_empty_hosts=request.allow_empty_hosts))
+    for source in (request.validation, request.test):
+        listing = _listing(source, list_objects)
+        problems.extend(_problems(source, listing, "data"))
+        _warn(listing, "They are skipped.")
     if problems:
         raise PreflightError(" ".join(problems))
-    warning = empty_object_warning(found)
-    if warning:
-        _log.warning("%s", warning)
+    _warn(found.listing, "SageMaker deals them out like shards, which unbalances the hosts.")
     return _outputs(found)
 
 
@@ -129,66 +68,56 @@ def handler(event: Mapping[str, Any], _context: object) -> dict[str, str | int]:
         outputs = preflight(event, _list_s3())
     except PreflightError as error:
         # The console may cut the function's error short; the log line is whole.
-        _log.error("Preflight refused the data: %s", error)
+        _log.error("Preflight refused the execution: %s", error)
         raise
     _log.info("Preflight accepted the data: %s", outputs)
     return outputs
 
 
-def _location(
-    event: Mapping[str, Any], key: str, parameter: str, problems: list[str]
-) -> Location | None:
-    try:
-        return Location.parse(str(event.get(key, "")), parameter=parameter)
-    except ValueError as error:
-        problems.append(str(error))
-        return None
+def _listing(source: Source, list_objects: ListObjects) -> Listing:
+    location = source.location
+    return Listing.of(location, list_objects(location.bucket, location.prefix))
 
 
-def _host_count(given: object, problems: list[str]) -> int:
-    try:
-        count = int(str(given))
-    except ValueError:
-        count = 0
-    if count < 1:
-        problems.append(f"InstanceCount is {given!r}. Allowed: a whole number, 1 or more.")
-    return count
-
-
-def _overlaps(request: PreflightRequest) -> Iterator[str]:
-    for parameter, location in (
-        ("ValidationDataUri", request.validation),
-        ("TestDataUri", request.test),
-    ):
-        if request.train.contains(location) or location.contains(request.train):
-            yield (
-                f"TrainDataUri {request.train} and {parameter} {location} overlap: the model would "
-                "be judged on records it has seen. Give each its own folder."
-            )
-
-
-def _train_problems(found: Balance, *, allow_empty_hosts: bool) -> Iterator[str]:
-    if not found.shard_count:
-        names = [found.location.name_of(stored.key) for stored in found.without_data]
-        only = f", only objects without data ({shown(names)})" if names else ""
+def _problems(source: Source, listing: Listing, wanted: str) -> Iterator[str]:
+    """Say what no trainer could do with a data set, whoever gets which part of it."""
+    if not listing.shard_count:
+        without_data = listing.words_without_data()
+        only = f", only {without_data}" if without_data else ""
         yield (
-            f"No shards under {found.location}{only}. "
-            "Write some (evenshard data) or set TrainDataUri."
+            f"No {wanted} under {listing.location}{only}. "
+            f"Write some (evenshard data) or set {source.parameter}."
         )
-        return
-    hungry = starvation(found)
+    if listing.unreadable and not source.any_name:
+        yield refusal(listing.names_of(listing.unreadable), str(listing.location))
+
+
+def _starvation(found: Balance, *, allow_empty_hosts: bool) -> Iterator[str]:
+    hungry = starvation(found) if found.listing.shard_count else None
     if hungry and allow_empty_hosts:
         _log.warning("Allowed by AllowEmptyHosts=true: %s", hungry)
     elif hungry:
         yield hungry
 
 
+def _warn(listing: Listing, effect: str) -> None:
+    if listing.without_data and listing.shard_count:
+        _log.warning(
+            "%s holds %s. %s %s",
+            listing.location,
+            listing.words_without_data(),
+            effect,
+            listing.cleaning(),
+        )
+
+
 def _outputs(found: Balance) -> dict[str, str | int]:
+    listing = found.listing
     return {
-        "data_digest": found.data_digest,
-        "object_count": len(found.objects),
-        "total_bytes": found.total_bytes,
-        "objects_without_data": len(found.without_data),
+        "data_digest": listing.data_digest,
+        "object_count": len(listing.objects),
+        "total_bytes": listing.total_bytes,
+        "objects_without_data": len(listing.without_data),
         "hosts_without_data": len(found.starving_hosts),
     }
 
@@ -211,8 +140,10 @@ def _list_s3() -> ListObjects:
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "unknown error")
             raise PreflightError(
-                f"Cannot list s3://{bucket}/{prefix}: {code}. The bucket must exist and the "
-                "Preflight function's role must be allowed to list it (s3:ListBucket)."
+                f"Cannot list s3://{bucket}/{prefix}: {code}. The bucket must exist, and be this "
+                "deployment's own (output DataBucketName of the storage stack). Copy the data "
+                "there, or let the roles in infra/preflight.py and infra/access.py read the other "
+                "bucket and use its key."
             ) from error
 
     return list_objects

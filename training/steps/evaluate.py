@@ -9,11 +9,12 @@ numbers, or why there are none.
 
 import json
 import logging
+import shutil
 import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from training.contract.errors import ContractError
 from training.contract.failure import write_message
@@ -84,8 +85,8 @@ def _unpack(archive: Path, folder: Path) -> None:
     """
     try:
         with tarfile.open(archive) as tar:
-            # "data": no absolute paths, no `..`, no links or devices that lead outside.
-            tar.extractall(folder, filter="data")
+            for member in tar:
+                _unpack_member(tar, member, folder)
     except FileNotFoundError:
         raise ContractError(
             f"{archive} does not exist. Give the processing input {MODEL_INPUT!r} the S3Uri of the "
@@ -96,6 +97,24 @@ def _unpack(archive: Path, folder: Path) -> None:
             f"{archive} is not a model archive ({type(error).__name__}: {error}). Give a gzipped "
             "tar file as a training job writes it."
         ) from None
+
+
+def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) -> None:
+    """Unpack a folder or a file; tarfile's own filters are younger than Python 3.11.
+
+    Raises:
+        TarError: it is a link or a device, or its name leads outside.
+    """
+    name = PurePosixPath(member.name)
+    if name.is_absolute() or ".." in name.parts or not (member.isfile() or member.isdir()):
+        raise tarfile.TarError(f"{member.name!r} is no file or folder below the model folder")
+    target = folder / name
+    if member.isdir():
+        target.mkdir(parents=True, exist_ok=True)
+    elif (content := tar.extractfile(member)) is not None:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with content, target.open("wb") as file:
+            shutil.copyfileobj(content, file)
 
 
 def _write_evaluation(paths: ContainerPaths, confusion: Confusion) -> None:

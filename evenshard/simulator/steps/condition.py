@@ -1,4 +1,4 @@
-"""Condition steps: compare values and choose a branch. Source: FACTS 8."""
+"""Condition steps: compare values and choose a branch. Source: docs/facts.md 8."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -15,6 +15,7 @@ _COMPARISONS: Final[Mapping[str, tuple[str, Callable[[Any, Any], bool]]]] = {
     "LessThan": ("<", operator.lt),
     "LessThanOrEqualTo": ("<=", operator.le),
 }
+_DECIMALS: Final = 4
 _FIELDS: Final[Mapping[str, frozenset[str]]] = {
     **dict.fromkeys(_COMPARISONS, frozenset({"Type", "LeftValue", "RightValue"})),
     "In": frozenset({"Type", "QueryValue", "Values"}),
@@ -67,7 +68,8 @@ def _evaluate(condition: Any, path: str) -> tuple[str, bool]:  # noqa: ANN401 - 
     symbol, compare = _COMPARISONS[kind]
     left, right = condition["LeftValue"], condition["RightValue"]
     _check_comparable(left, right, path)
-    return f"{left} {symbol} {right}", compare(left, right)
+    left_text, right_text = _shown(left, right)
+    return f"{left_text} {symbol} {right_text}", compare(left, right)
 
 
 def _labelled(condition: Mapping[str, Any], written: Mapping[str, Any]) -> str | None:
@@ -75,10 +77,25 @@ def _labelled(condition: Mapping[str, Any], written: Mapping[str, Any]) -> str |
     if condition["Type"] not in _COMPARISONS:
         return None
     symbol, _ = _COMPARISONS[condition["Type"]]
-    left, right = (
-        f"{_label(written[side])} {condition[side]}".strip() for side in ("LeftValue", "RightValue")
-    )
+    left, right = _shown(condition["LeftValue"], condition["RightValue"])
+    left = f"{_label(written['LeftValue'])} {left}".strip()
+    right = f"{_label(written['RightValue'])} {right}".strip()
     return f"{left} {symbol} {right}"
+
+
+def _shown(left: object, right: object) -> tuple[str, str]:
+    """Two values for a line of text: short, unless that would make different ones look alike."""
+    short = _shortened(left), _shortened(right)
+    if (short[0] == short[1]) != (left == right):
+        return str(left), str(right)
+    return str(short[0]), str(short[1])
+
+
+def _shortened(value: object) -> object:
+    """A number with 4 decimals, or 4 significant ones where it starts with zeros."""
+    if not isinstance(value, float):
+        return value
+    return round(value, _DECIMALS) if abs(value) >= 1 else float(f"{value:.{_DECIMALS}g}")
 
 
 def _label(written: object) -> str:

@@ -1,18 +1,20 @@
-"""Lambda steps: the function's own asset, run in a process of its own. Source: FACTS 8."""
+"""Lambda steps: the function's own asset, run in a process of its own. Source: docs/facts.md 8."""
 
-import hashlib
 import json
 import subprocess
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 from evenshard.simulator import function_runtime
 from evenshard.simulator.assembly import FunctionCode
 from evenshard.simulator.errors import DefinitionError, StepFailedError
-from evenshard.simulator.objects import LocalObjectStore
+from evenshard.simulator.events import Noted
+from evenshard.simulator.function_runtime import WARNING_PREFIX
+from evenshard.simulator.objects import ObjectStore, object_uri
 from evenshard.simulator.processes import clean_environment, kill_group
 from evenshard.simulator.resources import REGION
 from evenshard.simulator.steps.outcome import Outcome, StepRun
@@ -40,7 +42,11 @@ def run_function(run: StepRun) -> Outcome:
     code = run.workspace.assembly.function(arn, f"{run.step.path}.FunctionArn")
     folder = run.workspace.step_folder(run.step)
     _write_json(folder / "event.json", run.arguments)
-    reply = _call(code, run.arguments, run.workspace.store, folder / "log.txt")
+    log_file = folder / "log.txt"
+    reply = _call(code, run.arguments, run.workspace.store, log_file)
+    for line in log_file.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith(WARNING_PREFIX):
+            run.workspace.report(Noted(text=line.removeprefix(WARNING_PREFIX)))
     if "error" in reply:
         raise StepFailedError(f"{reply['error']['type']}: {reply['error']['message']}")
     _write_json(folder / "output.json", reply["result"])
@@ -48,14 +54,15 @@ def run_function(run: StepRun) -> Outcome:
 
 
 def _call(
-    code: FunctionCode, event: Mapping[str, Any], store: LocalObjectStore, log_file: Path
+    code: FunctionCode, event: Mapping[str, Any], store: ObjectStore, log_file: Path
 ) -> dict[str, Any]:
     limit_s = min(code.limit_s, _STEP_LIMIT_S)
     request = {"folder": str(code.folder.resolve()), "handler": code.handler, "event": dict(event)}
     with log_file.open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             # -I: nothing but the function's own folder adds to what it can import.
-            [sys.executable, "-I", function_runtime.__file__],
+            # -B: the folder is an asset of the user's assembly, so nothing is written into it.
+            [sys.executable, "-I", "-B", function_runtime.__file__],
             env=_environment(code),
             cwd=code.folder,
             stdin=subprocess.PIPE,
@@ -81,7 +88,7 @@ def _call(
 
 
 def _converse(
-    process: subprocess.Popen[str], request: Mapping[str, Any], store: LocalObjectStore
+    process: subprocess.Popen[str], request: Mapping[str, Any], store: ObjectStore
 ) -> dict[str, Any] | None:
     """Send the event and serve listings until the answer comes; None if the process ends first."""
     assert process.stdin is not None  # noqa: S101 - both are pipes, see _call
@@ -99,21 +106,8 @@ def _converse(
         message: dict[str, Any] = json.loads(line)
         if "list" not in message:
             return message
-        question = {
-            "objects": _listing(store, message["list"]["bucket"], message["list"]["prefix"])
-        }
-
-
-def _listing(store: LocalObjectStore, bucket: str, prefix: str) -> list[dict[str, Any]]:
-    return [
-        {"key": stored.key, "size_bytes": stored.size_bytes, "etag": _etag(store, stored.uri)}
-        for stored in store.list(f"s3://{bucket}/{prefix}")
-    ]
-
-
-def _etag(store: LocalObjectStore, uri: str) -> str:
-    """S3's ETag of an object uploaded in one part: the MD5 of its content."""
-    return hashlib.md5(store.read(uri), usedforsecurity=False).hexdigest()
+        uri = object_uri(message["list"]["bucket"], message["list"]["prefix"])
+        question = {"objects": [asdict(stored) for stored in store.list(uri)]}
 
 
 def _environment(code: FunctionCode) -> dict[str, str]:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from evenshard.simulator.assembly import PROJECT_ROOT
-from evenshard.simulator.containers import container_environment, failure_text
+from evenshard.repository import ROOT
+from evenshard.simulator.containers import as_in_container, container_environment, failure_text
 from evenshard.simulator.errors import StepFailedError
 from evenshard.simulator.events import HostReady
 from evenshard.simulator.hosts import (
@@ -70,7 +70,11 @@ def run_job(run: StepRun, job: Job, on_line: OnLine) -> dict[str, ContainerPaths
             HostReady(step=run.step.name, host=host, objects=objects, bytes=size_bytes)
         )
     try:
-        exits = run_hosts(_commands(run, job, places), on_line, limit_s=job.limit_s)
+        exits = run_hosts(
+            _commands(run, job, places),
+            lambda host, line: on_line(host, as_in_container(line, places[host].base_dir)),
+            limit_s=job.limit_s,
+        )
     except JobTimeoutError as error:
         raise StepFailedError(
             f"MaxRuntimeExceeded: the job ran longer than its MaxRuntimeInSeconds, {job.limit_s}. "
@@ -92,7 +96,7 @@ def _commands(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]) -> l
             environment=container_environment(
                 paths.base_dir, job.environment, run.workspace.devices_per_host
             ),
-            working_directory=PROJECT_ROOT,
+            working_directory=ROOT,
         )
         for host, paths in places.items()
     ]
@@ -117,7 +121,9 @@ def _judge(exits: Sequence[HostExit], job: Job, places: Mapping[str, ContainerPa
 
     cause = min(failed, key=is_consequence)
     code = cause.return_code if cause.return_code > 0 else 128 - cause.return_code
-    raise StepFailedError(f"AlgorithmError: {reasons[cause.host]}, exit code: {code}")
+    # SageMaker puts the code behind whatever the container wrote.
+    reason = reasons[cause.host].rstrip(".")
+    raise StepFailedError(f"AlgorithmError: {reason}, exit code: {code}")
 
 
 def _records(paths: ContainerPaths, host: str) -> int | None:

@@ -1,11 +1,11 @@
-"""Processing steps: files in, files out, all below /opt/ml/processing. Source: FACTS 4."""
+"""Processing steps: files in, files out, all below /opt/ml/processing. Source: docs/facts.md 4."""
 
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from evenshard.simulator.containers import container_command
+from evenshard.simulator.containers import as_in_container, container_command
 from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.events import Noted
 from evenshard.simulator.inputs import SHARDED, JobInput, Share, lay
@@ -139,5 +139,7 @@ def _exit_message(places: Mapping[str, ContainerPaths]) -> str:
     """The first message that a host left, cut as SageMaker cuts it."""
     for paths in places.values():
         if paths.message_file.is_file():
-            return paths.message_file.read_bytes()[:MESSAGE_LIMIT].decode("utf-8", "ignore").strip()
+            words = paths.message_file.read_text(encoding="utf-8", errors="replace")
+            words = as_in_container(words, paths.base_dir)
+            return words.encode()[:MESSAGE_LIMIT].decode("utf-8", "ignore").strip()
     return ""

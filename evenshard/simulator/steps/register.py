@@ -25,18 +25,19 @@ def run_register(run: StepRun) -> Outcome:
             f"{len(containers)} containers; the simulator registers models of exactly 1.",
         )
     model_uri = containers[0]["ModelDataUrl"]
-    if workspace.store.local_file(model_uri) is None:
+    if not workspace.store.exists(model_uri):
         raise StepFailedError(f"ValidationException: there is no object {model_uri}.")
     group = group_name(arguments["ModelPackageGroupName"])
     approval = arguments.get("ModelApprovalStatus", _DEFAULT_APPROVAL)
     metrics = _metrics(run)
+    model_file = workspace.store.local_file(model_uri)
     version, _ = workspace.registry.add(
         group,
         {
             "execution_id": workspace.execution_id,
             "approval_status": approval,
             "model_data": model_uri,
-            "model_file": str(workspace.store.local_file(model_uri)),
+            "model_file": str(model_file) if model_file else None,
             "metrics": metrics,
             "request": arguments,
         },

@@ -1,4 +1,4 @@
-"""Training steps: N hosts, each with its own part of the sharded channels. Source: FACTS 4."""
+"""Training steps: N hosts, each with its part of the sharded channels. Source: docs/facts.md 4."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def _training_job(run: StepRun) -> Job:
         environment={
             **arguments.get("Environment", {}),
             "TRAINING_JOB_NAME": name,
-            # ARNs carry the name in lower case. Source: FACTS 4.
+            # ARNs carry the name in lower case. Source: docs/facts.md 4.
             "TRAINING_JOB_ARN": (
                 f"arn:{PARTITION}:sagemaker:{REGION}:{ACCOUNT}:training-job/{name.lower()}"
             ),

@@ -1,8 +1,10 @@
-"""Preflight: looks at the data before any GPU starts."""
+"""Preflight: looks at the data and the numbers before any GPU starts."""
 
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
+from infra.settings import TrainingSettings
+from training.contract.hyperparameters import PROGRAM
 from training.shards.preflight import OUTPUT_TYPES
 
 NAME = "Preflight"
@@ -10,8 +12,9 @@ NAME = "Preflight"
 DATA_DIGEST = step_property(NAME, "OutputParameters['data_digest']")
 
 
-def preflight(p: Parameters, deployment: Deployment) -> Json:
+def preflight(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> Json:
     """A Lambda function lists the data; if it raises, the execution ends here."""
+    program = settings.hyperparameters.get(PROGRAM)
     return {
         "Name": NAME,
         "Type": "Lambda",
@@ -22,6 +25,12 @@ def preflight(p: Parameters, deployment: Deployment) -> Json:
             "test_data_uri": p.test_data_uri,
             "instance_count": p.instance_count,
             "allow_empty_hosts": p.allow_empty_hosts,
+            "epochs": p.epochs,
+            "batch_size": p.batch_size,
+            "learning_rate": p.learning_rate,
+            "seed": p.seed,
+            "quality_threshold": p.quality_threshold,
+            **({} if program is None else {"program": program}),
         },
         "OutputParameters": [
             {"OutputName": name, "OutputType": kind} for name, kind in OUTPUT_TYPES.items()

@@ -41,6 +41,7 @@ def train(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> 
                 "batch_size": as_string(p.batch_size),
                 "learning_rate": as_string(p.learning_rate),
                 "seed": as_string(p.seed),
+                **settings.hyperparameters,
             },
             "Environment": {DATA_DIGEST_VARIABLE: DATA_DIGEST},
             "InputDataConfig": [

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from infra.pipeline.validation.document import BRANCH_KEYS, CONDITION, Definition, Step, as_list
+from infra.pipeline.validation.kinds import NUMBERS, plain
 from infra.pipeline.validation.problem import Problem
 from infra.pipeline.validation.references import References, is_expression
 from infra.pipeline.validation.structure import (
@@ -143,7 +144,7 @@ class _ConditionJudge:
         """Number, string or boolean; None where only the execution knows."""
         if is_expression(value):
             kind = self._references.read(value, path, in_condition=True).kind
-            if kind in ("integer", "long", "float", "double"):
+            if kind and plain(kind) in NUMBERS:
                 return "a number"
             return {"string": "a string", "boolean": "a boolean"}.get(kind or "")
         if isinstance(value, bool):

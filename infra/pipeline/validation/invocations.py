@@ -13,8 +13,8 @@ from infra.pipeline.validation.document import (
     as_list,
     has_token,
 )
+from infra.pipeline.validation.kinds import KINDS
 from infra.pipeline.validation.problem import Problem
-from infra.pipeline.validation.properties import OUTPUT_KINDS
 from infra.pipeline.validation.references import References, is_expression
 from infra.pipeline.validation.structure import (
     missing_keys,
@@ -114,12 +114,12 @@ def _output(output: Mapping[str, object], path: str, seen: set[object]) -> Itera
     else:
         seen.add(name)
     kind = output.get("OutputType", "String")
-    if not isinstance(kind, str) or kind not in OUTPUT_KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         yield Problem(
             path=f"{path}.OutputType",
             rule="output-type",
-            wrong=f"{shown(kind)}; {allowed(OUTPUT_KINDS)}",
-            fix=rename_fix(str(kind), OUTPUT_KINDS, "Use one of these"),
+            wrong=f"{shown(kind)}; {allowed(KINDS)}",
+            fix=rename_fix(str(kind), KINDS, "Use one of these"),
         )
 
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from infra.pipeline.validation.document import Definition, Parameter, has_token
+from infra.pipeline.validation.kinds import KINDS
 from infra.pipeline.validation.problem import Problem
 from infra.pipeline.validation.structure import missing_keys, strings_in, unknown_keys, wrong_type
 from infra.pipeline.validation.wording import allowed, rename_fix, shown, type_of
 
-KINDS: Final = ("String", "Integer", "Float", "Boolean")
 MOST_PARAMETERS: Final = 200
 MOST_CHARACTERS: Final = 1024
 """Of a value. Source: StartPipelineExecution, PipelineParameters."""

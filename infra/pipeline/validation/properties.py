@@ -16,17 +16,10 @@ from infra.pipeline.validation.document import (
     as_mapping,
     has_token,
 )
+from infra.pipeline.validation.kinds import KINDS
 from infra.pipeline.validation.problem import Problem
 from infra.pipeline.validation.service_model import CREATE_OPERATIONS, property_shapes
 from infra.pipeline.validation.wording import allowed, rename_fix, shown
-
-OUTPUT_KINDS: Final[Mapping[str, str]] = {
-    "String": "string",
-    "Integer": "integer",
-    "Boolean": "boolean",
-    "Float": "float",
-}
-"""Types of a Lambda's or callback's OutputParameters."""
 
 NAME_KEYS: Final = ("OutputName", "InputName", "ChannelName", "MetricName")
 """Lists whose members have one of these keys can be read by name: `Outputs['train']`."""
@@ -90,7 +83,7 @@ def _output_parameter(step: Step, text: str) -> str | _Miss | None:
             rename_fix(name, kinds, f"Declare it in OutputParameters of {step.name}"),
             "unknown-output",
         )
-    return OUTPUT_KINDS.get(kinds[name])
+    return KINDS.get(kinds[name])
 
 
 def _output_parameters(step: Step) -> dict[str, str]:

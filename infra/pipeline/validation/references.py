@@ -5,7 +5,7 @@ it reads. Types are the service model's: string, integer, float, boolean, timest
 structure. None stands for a value whose type is known only when the pipeline runs.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,7 @@ from infra.pipeline.validation.document import (
     as_list,
     as_mapping,
 )
+from infra.pipeline.validation.kinds import KINDS, SCALARS, fits, plain
 from infra.pipeline.validation.problem import Problem
 from infra.pipeline.validation.properties import property_of
 from infra.pipeline.validation.structure import missing_keys, unknown_keys, wrong_type
@@ -39,15 +40,6 @@ EXECUTION_VARIABLES: Final = (
     "ProcessingJobName",
 )
 """All of them strings when the pipeline runs. Source: sagemaker-core, execution_variables.py."""
-
-PARAMETER_KINDS: Final[Mapping[str, str]] = {
-    "String": "string",
-    "Integer": "integer",
-    "Float": "float",
-    "Boolean": "boolean",
-}
-SAME_KIND: Final[Mapping[str, str]] = {"long": "integer", "double": "float"}
-SCALARS: Final = ("string", "integer", "float", "boolean", "timestamp")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +104,7 @@ class References:
         """Type an expression and compare it with the kind its field wants."""
         reading = self.read(expression, path)
         yield from reading.problems
-        if not reading.problems and not _fits(reading.kind, kind):
+        if not reading.problems and not fits(reading.kind, kind):
             yield _mismatch(reading.kind, kind, expression, path)
 
     def scalar(self, value: object, path: str, *, in_condition: bool = False) -> Iterator[Problem]:
@@ -120,7 +112,7 @@ class References:
         if is_expression(value):
             reading = self.read(value, path, in_condition=in_condition)
             yield from reading.problems
-            if not reading.problems and reading.kind not in (None, *SCALARS):
+            if not reading.problems and reading.kind and plain(reading.kind) not in SCALARS:
                 yield _mismatch(reading.kind, "string", value, path)
         elif not isinstance(value, str | int | float | bool):
             yield wrong_type(value, "a string, a number, a boolean or an expression", path)
@@ -157,7 +149,7 @@ class References:
                 rename_fix(name, declared, f"Declare {name} under Parameters"),
             )
         parameter = declared[name]
-        return Reading(kind=PARAMETER_KINDS.get(parameter.kind), parameter=parameter)
+        return Reading(kind=KINDS.get(parameter.kind), parameter=parameter)
 
     def _execution(self, name: str, path: str) -> Reading:
         if name in EXECUTION_VARIABLES:
@@ -270,27 +262,17 @@ class References:
 def _property_files(step: Step) -> list[str]:
     if step.kind != PROCESSING:
         return []
-    names = [as_mapping(item).get("PropertyFileName") for item in _declared_files(step)]
+    files = as_list(step.raw.get("PropertyFiles"))
+    names = [as_mapping(item).get("PropertyFileName") for item in files]
     return [name for name in names if isinstance(name, str)]
-
-
-def _declared_files(step: Step) -> list[object]:
-    return as_list(step.raw.get("PropertyFiles"))
 
 
 def _failed(path: str, rule: str, wrong: str, fix: str) -> Reading:
     return Reading(problems=(Problem(path=path, rule=rule, wrong=wrong, fix=fix),))
 
 
-def _fits(given: str | None, wanted: str) -> bool:
-    if given is None:
-        return True
-    given, wanted = SAME_KIND.get(given, given), SAME_KIND.get(wanted, wanted)
-    return given == wanted or (given, wanted) == ("integer", "float")
-
-
 def _mismatch(given: str | None, wanted: str, expression: object, path: str) -> Problem:
-    wanted = SAME_KIND.get(wanted, wanted)
+    given, wanted = plain(given or ""), plain(wanted)
     if wanted == "string" and given in SCALARS:
         fix = f"Wrap it in Std:Join: {{'Std:Join': {{'On': '', 'Values': [{expression}]}}}}"
     elif given in SCALARS:

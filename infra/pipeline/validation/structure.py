@@ -209,7 +209,7 @@ def _size(raw: Mapping[str, object]) -> Iterator[Problem]:
     characters = len(json.dumps(raw, separators=(",", ":"), ensure_ascii=False, default=str))
     if characters > DEFINITION_CHARACTERS:
         yield Problem(
-            path="",
+            path="(definition)",
             rule="definition-size",
             wrong=f"{characters:,} characters; allowed: at most {DEFINITION_CHARACTERS:,}",
             fix="Move long values out of the definition, for example into S3",

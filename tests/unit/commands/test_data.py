@@ -5,6 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from evenshard.commands import data
+from evenshard.dataset import Mail
+from evenshard.errors import UsageError
+
 COMMAND = [str(Path(sys.executable).parent / "evenshard"), "data"]
 
 
@@ -40,11 +44,13 @@ def test_a_folder_with_files_is_refused_and_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("DEST", "--shards", "0"), "--shards"),
-        (("DEST", "--shards", "many"), "--shards"),
-        (("DEST", "--skew", "-1"), "--skew"),
-        (("DEST", "--skew", "nan"), "--skew"),
-        (("DEST", "--shards", "999999"), "--shards 999999"),
+        (("DEST", "--shards", "0"), "--shards 0 is not allowed. It takes a whole number, 1 or"),
+        (("DEST", "--shards", "many"), "--shards many is not allowed"),
+        (("DEST", "--skew", "-1"), "--skew -1 is not allowed. It takes a number, 0 to 4"),
+        (("DEST", "--skew", "9"), "Give, say, --skew 1."),
+        (("DEST", "--skew", "nan"), "--skew nan is not allowed"),
+        (("DEST", "--seed", "-1"), "--seed -1 is not allowed"),
+        (("DEST", "--shards", "6047"), "--shards 6047 for a corpus of 6046 mails"),
         (("DEST", "--colour", "red"), "--colour"),
         (("s3://bucket/data/",), "aws s3 cp"),
         ((), "DEST"),
@@ -59,3 +65,20 @@ def test_wrong_usage_exits_2_with_one_json_document(
     assert refused.returncode == 2
     assert expected in json.loads(refused.stdout)["error"]
     assert not destination.exists()
+
+
+def test_a_place_that_cannot_be_written_is_wrong_usage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "read_corpus", lambda: [Mail(text=str(n), label=0) for n in range(9)])
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"DEST .*file/data cannot be written: .*may write to"):
+        data.data(str(tmp_path / "file" / "data"), shards=1)
+
+
+def test_too_many_shards_are_refused_before_any_mail_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "read_corpus", lambda: pytest.fail("11 seconds for nothing"))
+    with pytest.raises(UsageError, match="--shards 100000 for a corpus of 6046 mails"):
+        data.data(str(tmp_path / "data"), shards=100_000)

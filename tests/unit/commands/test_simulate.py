@@ -6,7 +6,7 @@ import pytest
 
 from evenshard import cli
 from evenshard.commands import simulate_report
-from evenshard.simulator import Result, Status
+from evenshard.simulator import Result, Status, execution
 from evenshard.simulator.result import HostRecord, ModelPackage, StepRecord
 from tests.unit.simulator.assemblies import write_assembly
 from tests.unit.simulator.test_run import HANDLER, small_pipeline
@@ -37,7 +37,7 @@ def test_prints_steps_and_where_everything_is(
     lines = capsys.readouterr().out.splitlines()
     (folder,) = Path(".evenshard/runs").iterdir()
     assert lines[0] == f"Pipeline small-pytorch, execution {folder.name}"
-    assert "InstanceCount=2" in lines[1]
+    assert "  InstanceCount=2" in lines
     assert "Look (Lambda) ..." in lines
     assert "  OutputParameters['score'] 0.5 >= Threshold 0.5: true" in [
         line.replace("Look.", "") for line in lines
@@ -77,8 +77,11 @@ def test_a_failed_run_exits_with_1_and_says_why(
         (["--param", "=1"], "--param =1 is not NAME=VALUE"),
         (["--param", "Threshold=1", "--param", "Threshold=2"], "is given as 1 and as 2"),
         (["--hosts", "3", "--param", "InstanceCount=2"], "InstanceCount is given as 3 and as 2"),
-        (["--hosts", "0"], "--hosts"),
-        (["--devices-per-host", "many"], "--devices-per-host"),
+        (["--hosts", "0"], "--hosts 0 is not allowed. It takes a whole number, 1 to 64."),
+        (["--hosts", "abc"], "--hosts abc is not allowed"),
+        (["--devices-per-host", "many"], "--devices-per-host many is not allowed"),
+        (["--devices-per-host", "17"], "a whole number, 1 to 16"),
+        (["--param", "InstanceCount=20000"], "InstanceCount is 20000: at most 64 hosts"),
         (["--framework", "jax"], "no pipeline for framework 'jax'"),
         (["--assignment", "alphabetical"], "--assignment alphabetical is unknown"),
         (["--assembly", "none"], "no cloud assembly in none"),
@@ -102,6 +105,53 @@ def test_wrong_usage_exits_with_2(
     document = json.loads(captured.out)
     assert list(document) == ["error"]
     assert message in document["error"]
+
+
+def test_a_file_in_the_way_of_the_runs_is_wrong_usage(
+    options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(".evenshard").write_text("")
+    assert run(monkeypatch, *options) == 2
+    assert "cannot be made below .evenshard/runs/" in capsys.readouterr().err
+
+
+def test_a_fault_of_ours_prints_one_document_and_where_the_run_is(
+    options: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise LookupError("not foreseen")
+
+    monkeypatch.setattr(execution, "run_order", fail)
+    assert run(monkeypatch, *options, "--json") == 1
+    captured = capsys.readouterr()
+    (file,) = Path(".evenshard/runs").glob("*/result.json")
+    message = json.loads(captured.out)["error"]
+    assert message.startswith("LookupError: not foreseen. This is a fault of evenshard")
+    assert str(file) in message
+    assert "Traceback" in captured.err
+    assert json.loads(file.read_text())["status"] == "Failed"
+
+
+def test_a_model_on_no_disk_has_no_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    package = ModelPackage(
+        group="spam", version=1, approval_status="Approved", model_data="s3://b/m", metrics={}
+    )
+    result = Result(execution_id="abc", pipeline="p", folder=tmp_path, model_package=package)
+    simulate_report.print_result(result)
+    printed = capsys.readouterr().out
+    assert "model_data s3://b/m" in printed
+    assert "on this machine" not in printed
+
+
+def test_help_offers_no_pipeline_that_does_not_exist(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "--help") == 0
+    shown = capsys.readouterr().out
+    assert "pytorch" in shown
+    assert "tensorflow" not in shown
 
 
 def test_data_is_required(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,3 +129,12 @@ def test_values_that_are_not_strings_are_refused(tmp_path: Path) -> None:
     file.write_text('{"epochs": 3}')
     with pytest.raises(ContractError, match=r'epochs is 3\. SageMaker passes strings: write "3"'):
         read_hyperparameters(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "largest"), [("seed", 2**63 - 1), ("epochs", 2**31 - 1), ("batch_size", 2**31 - 1)]
+)
+def test_the_largest_integers_are_taken_and_named_whole(name: str, largest: int) -> None:
+    assert getattr(parse_training({name: str(largest)}), name) == largest
+    with pytest.raises(HyperparameterError, match=f"<= {largest}\\."):
+        parse_training({name: str(largest + 1)})

@@ -13,7 +13,6 @@ def test_paths_of_sagemaker() -> None:
     assert paths.output_data_dir == Path("/opt/ml/output/data")
     assert paths.failure_file == Path("/opt/ml/output/failure")
     assert paths.message_file == Path("/opt/ml/output/message")
-    assert paths.checkpoints_dir == Path("/opt/ml/checkpoints")
     assert paths.processing_input("model") == Path("/opt/ml/processing/input/model")
     assert paths.processing_output("evaluation") == Path("/opt/ml/processing/output/evaluation")
 

@@ -1,9 +1,11 @@
 import json
+import tomllib
 
 import pytest
 
 from evenshard import cli
 from evenshard.errors import ExitCode, RefusedError, UsageError
+from evenshard.repository import ROOT
 
 
 def _exit_code(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -57,6 +59,46 @@ def test_an_unknown_command_is_wrong_usage(
 ) -> None:
     assert _exit_code("trian", monkeypatch=monkeypatch) == ExitCode.USAGE
     assert "trian" in capsys.readouterr().err
+
+
+def test_without_a_command_there_is_help_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _exit_code(monkeypatch=monkeypatch) == ExitCode.USAGE
+    captured = capsys.readouterr()
+    assert "Usage: evenshard" in captured.out
+    assert "simulate" in captured.out
+    assert captured.err == ""
+
+
+def test_json_without_a_command_says_what_commands_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _exit_code("--json", monkeypatch=monkeypatch) == ExitCode.USAGE
+    captured = capsys.readouterr()
+    assert "data or simulate" in json.loads(captured.out)["error"]
+    assert captured.err == ""
+
+
+def test_version_is_that_of_the_project(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert _exit_code("--version", monkeypatch=monkeypatch) == ExitCode.DONE
+    assert capsys.readouterr().out == f"evenshard {project['version']}\n"
+
+
+def test_an_unforeseen_error_is_one_document_and_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(cli, "app", fail)
+    assert _exit_code("simulate", "--json", monkeypatch=monkeypatch) == ExitCode.FAILED
+    captured = capsys.readouterr()
+    assert "ZeroDivisionError: division by zero" in json.loads(captured.out)["error"]
+    assert captured.err.startswith("Traceback")
 
 
 def test_help_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,9 @@ from infra.settings import Settings, load_settings
 from training.contract.hyperparameters import TrainingHyperparameters, parse
 from training.contract.layout import PYTORCH
 from training.contract.metrics import metric_definitions
-from training.shards.balance import StoredObject
+from training.shards.listing import StoredObject
 from training.shards.preflight import preflight
+from training.shards.request import HYPERPARAMETERS
 
 DEPLOYMENT = Deployment(
     framework=PYTORCH,
@@ -125,6 +126,7 @@ def test_the_trainer_knows_every_hyperparameter(
         for name, value in steps["Train"]["Arguments"]["HyperParameters"].items()
     }
     assert set(raw) <= {field.name for field in fields(TrainingHyperparameters)}
+    assert set(raw) == set(HYPERPARAMETERS)
     parsed = parse(TrainingHyperparameters, raw)
     assert (parsed.epochs, parsed.batch_size, parsed.learning_rate, parsed.seed) == (
         3,
@@ -143,9 +145,34 @@ def test_preflight_understands_its_arguments(
         for name, value in steps["Preflight"]["Arguments"].items()
     }
     outputs = preflight(
-        event, lambda _, prefix: [StoredObject(f"{prefix}{name}", 1) for name in ("a", "b")]
+        event, lambda _, prefix: [StoredObject(f"{prefix}{name}.jsonl", 1) for name in ("a", "b")]
     )
     assert set(outputs) == {one["OutputName"] for one in steps["Preflight"]["OutputParameters"]}
+
+
+def test_preflight_and_train_get_the_same_numbers(steps: dict[str, Any]) -> None:
+    asked = steps["Preflight"]["Arguments"]
+    trained = steps["Train"]["Arguments"]["HyperParameters"]
+    for name, parameter in HYPERPARAMETERS.items():
+        assert asked[name] == {"Get": f"Parameters.{parameter}"}
+        assert trained[name]["Std:Join"]["Values"] == [asked[name]]
+    assert asked["quality_threshold"] == {"Get": "Parameters.QualityThreshold"}
+
+
+def test_settings_add_hyperparameters(settings: Settings) -> None:
+    values = settings.model_dump()
+    values["training"]["hyperparameters"] = {"program": "training/launch.py", "width": "7"}
+    definition = pipeline_definition(Settings.model_validate(values), DEPLOYMENT)
+    asked, trained = (step["Arguments"] for step in definition["Steps"][:2])
+    assert list(trained["HyperParameters"]) == [*HYPERPARAMETERS, "program", "width"]
+    assert trained["HyperParameters"]["width"] == "7"
+    # So that Preflight lets the script read files that the trainer could not.
+    assert asked["program"] == "training/launch.py"
+    check(definition)
+
+
+def test_without_a_program_preflight_is_told_of_none(steps: dict[str, Any]) -> None:
+    assert "program" not in steps["Preflight"]["Arguments"]
 
 
 def test_train_waits_for_preflight_and_scrapes_the_trainers_lines(steps: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from infra.settings import CONFIG_DIR, SettingsError, load_settings
+from infra.settings import CONFIG_DIR, Settings, SettingsError, load_settings
 
 
 @pytest.fixture
@@ -129,6 +129,76 @@ def test_refuses_by_file_and_key(config_dir: Path, old: str, new: str, key: str,
     assert message.startswith(f"{config_dir / 'dev.toml'}: ")
     assert f"\n  {key}: " in message
     assert said in message
+
+
+HYPERPARAMETERS = "[training.hyperparameters]\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (
+            'epochs = "3"',
+            "epochs: set by Epochs, BatchSize, LearningRate, Seed, which are pipeline",
+        ),
+        ('hiden_dim = "64"', "no hyperparameter 'hiden_dim'.* Did you mean hidden_dim"),
+        ('hidden_dim = "0"', "Hyperparameter hidden_dim is '0'. Allowed: an integer >= 1"),
+        ('program = "training/launch.py"\nseed = "1"', "seed: set by"),
+        (
+            'program = "training/launch.py"\n' + "\n".join(f'n{n} = ""' for n in range(96)),
+            "97 of them. Allowed: 96, since a job has at most 100",
+        ),
+    ],
+)
+def test_refuses_hyperparameters(config_dir: Path, lines: str, said: str) -> None:
+    edit(config_dir, HYPERPARAMETERS, f"{HYPERPARAMETERS}{lines}\n")
+    with pytest.raises(SettingsError, match=said) as refused:
+        load_settings("dev", config_dir)
+    assert f"{config_dir / 'dev.toml'}: " in str(refused.value)
+    assert "\n  training.hyperparameters: " in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("hidden_dim = 64", r"training\.hyperparameters\.hidden_dim: .*valid string.*given: 64"),
+        (f'dtype = "{"x" * 257}"', r"training\.hyperparameters\.dtype: .*at most 256 characters"),
+        ('program = "training/none.py"', r"training\.hyperparameters\.program is .*training/none"),
+        ('program = "app.py"', r"program is 'app\.py'.*image holds that folder only"),
+        ('program = "training/../app.py"', "image holds that folder only"),
+        ('program = ""', "program is ''"),
+    ],
+)
+def test_refuses_a_hyperparameter(config_dir: Path, line: str, said: str) -> None:
+    edit(config_dir, HYPERPARAMETERS, f"{HYPERPARAMETERS}{line}\n")
+    with pytest.raises(SettingsError, match=said):
+        load_settings("dev", config_dir)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"hidden_dim": "64", "dtype": '"float64"'},
+        {"program": "training/launch.py", "anything": "goes"},
+        {"program": "training/launch.py"} | {f"n{number}": "" for number in range(95)},
+    ],
+)
+def test_takes_hyperparameters(config_dir: Path, given: dict[str, str]) -> None:
+    lines = "\n".join(f"{name} = '{value}'" for name, value in given.items())
+    edit(config_dir, HYPERPARAMETERS, f"{HYPERPARAMETERS}{lines}\n")
+    assert load_settings("dev", config_dir).training.hyperparameters == given
+
+
+def test_an_image_of_ones_own_may_hold_any_program() -> None:
+    values = load_settings("dev").model_dump()
+    values["image"]["image_uri"] = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
+    values["training"]["hyperparameters"] = {"program": "mine.py"}
+    assert Settings.model_validate(values)
+
+
+def test_no_hyperparameters_are_needed(config_dir: Path) -> None:
+    edit(config_dir, HYPERPARAMETERS, "")
+    assert load_settings("dev", config_dir).training.hyperparameters == {}
 
 
 def test_says_every_wrong_value(config_dir: Path) -> None:

@@ -22,8 +22,11 @@ def test_a_programs_own_are_not(tmp_path: Path) -> None:
     (tmp_path / "examples").mkdir()
     script = tmp_path / "examples" / "train.py"
     script.touch()
-    hyperparameters = {"program": "examples/train.py", "warp": "9"}
-    assert rank_command("pytorch", hyperparameters, code_root=tmp_path) == [str(script)]
+    hyperparameters = {"program": "examples/train.py", "n": "2", "anything": "goes"}
+    assert rank_command("pytorch", hyperparameters, code_root=tmp_path) == [
+        str(script),
+        *("--anything", "goes", "-n", "2"),
+    ]
 
 
 @pytest.mark.parametrize("program", ["missing.py", "../outside.py", "/etc/hostname", "", "."])

@@ -46,11 +46,11 @@ def test_reading_brings_no_pandas(tmp_path: Path, output: str) -> None:
     assert (result.stdout, result.stderr) == ("100 False\n", "")
 
 
-def test_importing_it_brings_no_framework_and_nothing_of_the_house_but_itself() -> None:
+def test_importing_it_brings_no_framework_and_only_contract_of_the_house() -> None:
     program = "import sys, training.records; print(*sorted(sys.modules))"
     command = [sys.executable, "-c", program]
     result = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     modules = set(result.stdout.split())
     assert not {"torch", "tensorflow", "pandas", "boto3", "infra", "evenshard"} & modules
     ours = {name for name in modules if name.startswith("training.")}
-    assert all(name.startswith("training.records") for name in ours)
+    assert all(name.startswith(("training.records", "training.contract")) for name in ours)

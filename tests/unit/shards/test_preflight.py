@@ -1,5 +1,6 @@
 """What Preflight refuses, and how it says so."""
 
+import dataclasses
 import json
 import logging
 import tracemalloc
@@ -10,9 +11,11 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from training.contract.hyperparameters import TrainingHyperparameters
 from training.shards import preflight as module
-from training.shards.balance import StoredObject
-from training.shards.preflight import OUTPUT_TYPES, ListObjects, PreflightError, preflight
+from training.shards.listing import StoredObject
+from training.shards.preflight import OUTPUT_TYPES, ListObjects, preflight
+from training.shards.request import HYPERPARAMETERS, PreflightError
 
 VALIDATION = {"validation/part-0.jsonl": 7}
 TEST = {"test/part-0.jsonl": 9}
@@ -29,6 +32,11 @@ def event(**changes: object) -> dict[str, Any]:
         "test_data_uri": "s3://b-1/test/",
         "instance_count": 2,
         "allow_empty_hosts": "false",
+        "epochs": 3,
+        "batch_size": 32,
+        "learning_rate": 0.005,
+        "seed": 0,
+        "quality_threshold": 0.95,
         **changes,
     }
 
@@ -46,6 +54,10 @@ def lister(*folders: dict[str, int], etag: str = "") -> ListObjects:
         ]
 
     return list_objects
+
+
+def list_nothing(_bucket: str, _prefix: str) -> Iterator[StoredObject]:
+    pytest.fail("listed")
 
 
 def refusal(train: dict[str, int], **changes: object) -> str:
@@ -105,7 +117,7 @@ def test_refuses_a_prefix_without_objects_even_when_hosts_may_starve() -> None:
 
 def test_refuses_a_prefix_with_markers_only() -> None:
     message = refusal({"train/": 0, "train/_SUCCESS": 0, "train/.part-0.crc": 8})
-    assert "No shards under s3://b-1/train/, only objects without data" in message
+    assert "No shards under s3://b-1/train/, only 3 objects without data" in message
     assert "(train/, .part-0.crc, _SUCCESS)" in message
 
 
@@ -138,10 +150,57 @@ def test_warns_of_a_marker_that_starves_nobody(caplog: pytest.LogCaptureFixture)
     assert "Delete" in caplog.text
 
 
-@pytest.mark.parametrize("leftover", [{}, {"validation/": 0}])
-def test_refuses_an_empty_validation_prefix(leftover: dict[str, int]) -> None:
-    with pytest.raises(PreflightError, match=r"^No data under s3://b-1/validation/\. .*set Valid"):
+@pytest.mark.parametrize(
+    ("leftover", "only"),
+    [
+        ({}, ""),
+        ({"validation/": 0}, ", only 1 object without data (validation/)"),
+        (
+            {"validation/a.jsonl": 0, "validation/.b": 9},
+            ", only 2 objects without data (.b, a.jsonl)",
+        ),
+    ],
+)
+def test_refuses_a_validation_prefix_without_data(leftover: dict[str, int], only: str) -> None:
+    with pytest.raises(PreflightError) as refused:
         preflight(event(), lister(shards(2), leftover, TEST))
+    assert str(refused.value) == (
+        f"No data under s3://b-1/validation/{only}. "
+        "Write some (evenshard data) or set ValidationDataUri."
+    )
+
+
+def test_names_the_empty_objects_among_test_data(caplog: pytest.LogCaptureFixture) -> None:
+    preflight(event(), lister(shards(2), VALIDATION, TEST, {"test/part-1.jsonl": 0}))
+    [message] = caplog.messages
+    assert message.startswith("s3://b-1/test/ holds 1 object without data (part-1.jsonl). They are")
+    assert "aws s3 rm 's3://b-1/test/part-1.jsonl'" in message
+
+
+@pytest.mark.parametrize("split", ["train", "validation", "test"])
+@pytest.mark.parametrize("name", ["part.json", "table.csv", "_metadata", "deep/er/notes.txt"])
+def test_refuses_files_that_no_trainer_reads(split: str, name: str) -> None:
+    stored = lister(shards(2), VALIDATION, TEST, {f"{split}/{name}": 5})
+    with pytest.raises(PreflightError) as refused:
+        preflight(event(allow_empty_hosts="true"), stored)
+    assert str(refused.value).startswith(
+        f"{name} below s3://b-1/{split}/: only files whose names end in .jsonl"
+    )
+
+
+def test_counts_the_files_it_does_not_name() -> None:
+    assert "0.csv, 1.csv, 2.csv, 3.csv, 4.csv and 3 more below s3://b-1/train/: only" in refusal(
+        {f"train/{number}.csv": 5 for number in range(8)}
+    )
+
+
+def test_a_script_reads_files_of_any_name_but_evaluate_does_not() -> None:
+    train = {f"train/{number}.csv": 5 for number in range(2)}
+    validation = {"validation/a.csv": 5}
+    stored = lister(train, validation, TEST)
+    assert preflight(event(program="training/mine.py"), stored)["object_count"] == 2
+    with pytest.raises(PreflightError, match=r"^a\.csv below s3://b-1/test/: only"):
+        preflight(event(program="training/mine.py"), lister(train, validation, {"test/a.csv": 5}))
 
 
 def test_says_everything_at_once() -> None:
@@ -153,9 +212,6 @@ def test_says_everything_at_once() -> None:
 
 
 def test_refuses_uris_before_it_lists() -> None:
-    def list_nothing(_bucket: str, _prefix: str) -> Iterator[StoredObject]:
-        pytest.fail("listed")
-
     with pytest.raises(PreflightError) as refused:
         preflight(event(train_data_uri="s3://b-1/train", test_data_uri="test"), list_nothing)
     assert "TrainDataUri is 's3://b-1/train': it must end with a slash" in str(refused.value)
@@ -171,10 +227,56 @@ def test_refuses_uris_before_it_lists() -> None:
         ({"allow_empty_hosts": "maybe"}, "AllowEmptyHosts is 'maybe'. Allowed: true, false."),
         ({"train_data_uri": "s3://b-1/validation/"}, "overlap: the model would be judged on"),
         ({"validation_data_uri": "s3://b-1/train/sub/"}, "overlap"),
+        ({"test_data_uri": "s3://b-1/train/"}, "TrainDataUri s3://b-1/train/ and TestDataUri"),
+        (
+            {"test_data_uri": "s3://b-1/validation/"},
+            "ValidationDataUri s3://b-1/validation/ and TestDataUri s3://b-1/validation/ overlap",
+        ),
+        ({"test_data_uri": "s3://b-1/validation/sub/"}, "overlap"),
+        ({"epochs": 0}, "Epochs: Hyperparameter epochs is '0'. Allowed: an integer >= 1"),
+        ({"batch_size": 0}, "BatchSize: Hyperparameter batch_size is '0'. Allowed: an integer >="),
+        ({"batch_size": 1.5}, "BatchSize: "),
+        ({"learning_rate": -1}, "LearningRate: Hyperparameter learning_rate is '-1'. Allowed: a"),
+        ({"learning_rate": 0}, "LearningRate: "),
+        ({"learning_rate": float("inf")}, "LearningRate: "),
+        ({"seed": -1}, "Seed: Hyperparameter seed is '-1'. Allowed: an integer >= 0"),
+        ({"seed": None}, "Seed: "),
+        ({"quality_threshold": 2}, "QualityThreshold is 2. Allowed: a number >= 0 and <= 1; 0.95"),
+        ({"quality_threshold": -0.1}, "QualityThreshold is -0.1."),
+        ({"quality_threshold": "high"}, "QualityThreshold is 'high'."),
+        ({"quality_threshold": float("nan")}, "QualityThreshold is nan."),
     ],
 )
-def test_refuses_arguments(changes: dict[str, object], said: str) -> None:
-    assert said in refusal(shards(2), **changes)
+def test_refuses_arguments_before_it_lists(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(PreflightError) as refused:
+        preflight(event(**changes), list_nothing)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"epochs": 1, "batch_size": 1, "learning_rate": 1e-05, "seed": 0},
+        {"epochs": "7", "learning_rate": "1.0E-5", "seed": 2**31},
+        {"quality_threshold": 0},
+        {"quality_threshold": 1.0},
+    ],
+)
+def test_takes_every_number_that_the_trainer_takes(changes: dict[str, object]) -> None:
+    assert preflight(event(**changes), lister(shards(2), VALIDATION, TEST))
+
+
+def test_checks_hyperparameters_that_the_trainer_knows() -> None:
+    known = {field.name for field in dataclasses.fields(TrainingHyperparameters)}
+    assert set(HYPERPARAMETERS) <= known
+
+
+def test_says_every_wrong_argument_at_once() -> None:
+    wrong = {"train_data_uri": "train", "epochs": 0, "seed": -1, "quality_threshold": 95}
+    with pytest.raises(PreflightError) as refused:
+        preflight(event(**wrong), list_nothing)
+    for said in ("TrainDataUri is", "Epochs: ", "Seed: ", "QualityThreshold is 95."):
+        assert said in str(refused.value)
 
 
 def test_takes_the_count_as_text() -> None:
@@ -233,13 +335,17 @@ def page(prefix: str, names: list[str], following: str = "") -> dict[str, Any]:
 
 def test_handler_reads_every_page(s3: Stubber) -> None:
     request = {"Bucket": "b-1", "Prefix": "train/"}
-    s3.add_response("list_objects_v2", page("train/", ["a"], following="t"), request)
-    s3.add_response("list_objects_v2", page("train/", ["b"]), {**request, "ContinuationToken": "t"})
+    s3.add_response("list_objects_v2", page("train/", ["a.jsonl"], following="t"), request)
+    s3.add_response(
+        "list_objects_v2", page("train/", ["b.jsonl"]), {**request, "ContinuationToken": "t"}
+    )
     for prefix in ("validation/", "test/"):
-        s3.add_response("list_objects_v2", page(prefix, ["a"]), {"Bucket": "b-1", "Prefix": prefix})
+        s3.add_response(
+            "list_objects_v2", page(prefix, ["a.jsonl"]), {"Bucket": "b-1", "Prefix": prefix}
+        )
     outputs = module.handler(event(), None)
     assert (outputs["object_count"], outputs["total_bytes"]) == (2, 10)
-    listed = lister({"train/a": 5, "train/b": 5}, VALIDATION, TEST, etag="0f")
+    listed = lister({"train/a.jsonl": 5, "train/b.jsonl": 5}, VALIDATION, TEST, etag="0f")
     assert outputs["data_digest"] == preflight(event(), listed)["data_digest"]
 
 
@@ -249,12 +355,16 @@ def test_handler_logs_its_reason_in_one_line(s3: Stubber, caplog: pytest.LogCapt
     with pytest.raises(PreflightError, match="No shards under"):
         module.handler(event(), None)
     [record] = [found for found in caplog.records if found.levelno == logging.ERROR]
-    assert record.getMessage().startswith("Preflight refused the data: No shards under s3://b-1/")
+    assert record.getMessage().startswith(
+        "Preflight refused the execution: No shards under s3://b-1/"
+    )
     assert record.exc_info is None
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "NoSuchBucket"])
 def test_handler_explains_a_bucket_it_cannot_list(s3: Stubber, code: str) -> None:
     s3.add_client_error("list_objects_v2", service_error_code=code)
-    with pytest.raises(PreflightError, match=f"Cannot list s3://b-1/train/: {code}"):
+    with pytest.raises(PreflightError, match=f"Cannot list s3://b-1/train/: {code}") as refused:
         module.handler(event(), None)
+    assert "this deployment's own (output DataBucketName" in str(refused.value)
+    assert "infra/access.py" in str(refused.value)

@@ -11,7 +11,7 @@ from evenshard.simulator.assembly import Assembly
 from evenshard.simulator.assignment import parse_assignment
 from evenshard.simulator.definition import Step
 from evenshard.simulator.events import Event
-from evenshard.simulator.objects import LocalObjectStore
+from evenshard.simulator.objects import LocalObjectStore, ObjectStore
 from evenshard.simulator.registry import Registry
 from evenshard.simulator.result import StepRecord
 from evenshard.simulator.steps import processing, training
@@ -28,8 +28,15 @@ class Stage:
     events: list[Event] = field(default_factory=list)
 
     @property
-    def store(self) -> LocalObjectStore:
+    def store(self) -> ObjectStore:
         return self.workspace.store
+
+    def put(self, uri: str, content: bytes) -> None:
+        """Create or replace an object."""
+        file = self.workspace.folder.parent / "to-upload"
+        file.write_bytes(content)
+        self.store.upload(file, uri)
+        file.unlink()
 
     def base_dir(self, host: str, step: str = "Train") -> Path:
         return self.workspace.folder / "steps" / step / "hosts" / host
@@ -44,13 +51,13 @@ class Stage:
         )
 
 
-def make_stage(folder: Path) -> Stage:
-    """A stage with four shards of different sizes under s3://data/train/."""
+def make_stage(folder: Path, store: ObjectStore | None = None) -> Stage:
+    """A stage with three shards of different sizes under s3://data/train/."""
     events: list[Event] = []
     assembly = write_assembly(folder / "assembly", definition_of())
     workspace = Workspace(
         assembly=Assembly(assembly),
-        store=LocalObjectStore(folder / "objects", {}),
+        store=store or LocalObjectStore(folder / "objects", {}),
         registry=Registry(folder / "registry"),
         folder=folder / "run",
         execution_id="abc123abc123",
@@ -58,11 +65,12 @@ def make_stage(folder: Path) -> Stage:
         assignment=parse_assignment("round-robin"),
         report=events.append,
     )
+    stage = Stage(workspace=workspace, events=events)
     for number in range(3):
-        workspace.store.write(f"s3://data/train/part-{number}", b"x" * (number + 1))
-    workspace.store.write("s3://data/validation/all", b"v" * 7)
-    workspace.store.write("s3://data/test/all", b"t" * 5)
-    return Stage(workspace=workspace, events=events)
+        stage.put(f"s3://data/train/part-{number}", b"x" * (number + 1))
+    stage.put("s3://data/validation/all", b"v" * 7)
+    stage.put("s3://data/test/all", b"t" * 5)
+    return stage
 
 
 def play(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Callable[[str], None]:

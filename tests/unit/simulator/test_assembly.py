@@ -53,7 +53,7 @@ def test_a_definition_outside_the_template_is_refused(tmp_path: Path) -> None:
 def test_synthesis_runs_the_app_with_its_output_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembly, "PROJECT_ROOT", tmp_path)
+    monkeypatch.setattr(assembly, "ROOT", tmp_path)
     (tmp_path / "app.py").write_text(
         "import json, os, pathlib\n"
         "folder = pathlib.Path(os.environ['CDK_OUTDIR'])\n"
@@ -66,7 +66,7 @@ def test_synthesis_runs_the_app_with_its_output_folder(
 def test_an_app_that_fails_is_refused_with_its_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(assembly, "PROJECT_ROOT", tmp_path)
+    monkeypatch.setattr(assembly, "ROOT", tmp_path)
     with pytest.raises(UsageError, match="no CDK app"):
         synthesize(tmp_path / "out")
     (tmp_path / "app.py").write_text("raise SystemExit('config/dev.toml: epochs must be >= 1')")

@@ -60,6 +60,27 @@ def test_reports_the_numbers_with_their_names(stage: Stage) -> None:
     assert event.outcome is False
 
 
+@pytest.mark.parametrize(
+    ("left", "right", "shown"),
+    [
+        (0.9853658536585366, 0.95, "0.9854 >= 0.95"),
+        (0.9499999, 0.95, "0.9499999 >= 0.95"),  # not `0.95 >= 0.95: false`
+        (0.95, 0.95, "0.95 >= 0.95"),
+        (1.0, 3, "1.0 >= 3"),
+        (0.0000123456, 12345.67891, "1.235e-05 >= 12345.6789"),
+        ("a" * 6, "b", "aaaaaa >= b"),
+    ],
+)
+def test_numbers_are_shown_short_unless_that_would_mislead(
+    stage: Stage, left: object, right: object, shown: str
+) -> None:
+    written = compare("GreaterThanOrEqualTo", left, right)
+    nested = {"Type": "Not", "Condition": written}
+    run_condition(stage.run_of(condition_step("Gate", [written, nested], [], [])))
+    texts = [event.comparison for event in stage.events if isinstance(event, ConditionEvaluated)]
+    assert texts == [shown, f"not ({shown})"]
+
+
 @pytest.mark.parametrize(("left", "right"), [("0.9", 0.95), (True, 1), (0.9, "0.95")])
 def test_values_of_two_types_cannot_be_compared(stage: Stage, left: object, right: object) -> None:
     step = condition_step("Gate", [compare("LessThan", left, right)], [], [])

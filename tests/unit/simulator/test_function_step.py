@@ -6,6 +6,7 @@ import pytest
 
 from evenshard.simulator.assembly import Assembly
 from evenshard.simulator.errors import DefinitionError, StepFailedError
+from evenshard.simulator.events import Noted
 from evenshard.simulator.steps.function import run_function
 from tests.unit.simulator.assemblies import function_step
 from tests.unit.simulator.stage import Stage, make_stage
@@ -45,6 +46,17 @@ def test_it_imports_nothing_but_its_own_folder(stage: Stage) -> None:
     (package / "__init__.py").write_text("")
     with pytest.raises(StepFailedError, match=r"ModuleNotFoundError: No module named 'training\."):
         run_function(stage.run_of(function_step("Look", {}, {})))
+
+
+def test_leaves_the_assembly_as_it_was(stage: Stage) -> None:
+    asset = stage.workspace.assembly.folder / "asset.abc"
+    write_handler(stage, "from package import inner; return {}")
+    (asset / "package").mkdir()
+    (asset / "package" / "__init__.py").write_text("")
+    (asset / "package" / "inner.py").write_text("")
+    before = sorted(stage.workspace.assembly.folder.rglob("*"))
+    run_function(stage.run_of(function_step("Look", {}, {})))
+    assert sorted(stage.workspace.assembly.folder.rglob("*")) == before
 
 
 def test_a_pure_function_of_the_handlers_module_gets_the_lister(stage: Stage) -> None:
@@ -107,3 +119,13 @@ def test_refuses_a_function_whose_code_is_no_asset(stage: Stage) -> None:
     (stage.workspace.assembly.folder / "stack.assets.json").write_text('{"files": {}}')
     with pytest.raises(DefinitionError, match=r"'abc\.zip' is no asset"):
         run_function(stage.run_of(function_step("Look", {}, {})))
+
+
+def test_warnings_of_the_function_reach_the_user(stage: Stage) -> None:
+    write_handler(
+        stage,
+        "import logging; log = logging.getLogger('f'); log.setLevel('INFO'); "
+        "log.info('fine'); log.warning('3 objects without data'); return {}",
+    )
+    run_function(stage.run_of(function_step("Look", {}, {})))
+    assert stage.events == [Noted(text="3 objects without data")]

@@ -137,6 +137,11 @@ def test_children_get_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
     assert environment["PATH"].split(os.pathsep)[0] == str(Path(sys.executable).parent)
 
 
+def test_too_few_free_ports_are_an_error() -> None:
+    with pytest.raises(OSError, match="of 20000 ports are free"):
+        free_ports(20_000)
+
+
 def test_free_ports_differ() -> None:
     ports = free_ports(20)
     assert len(set(ports)) == 20

@@ -1,3 +1,4 @@
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -6,6 +7,7 @@ from evenshard.errors import RefusedError
 from evenshard.simulator.objects import (
     LocalObjectStore,
     join_uri,
+    object_uri,
     relative_name,
     split_uri,
 )
@@ -44,7 +46,7 @@ def test_nothing_lists_as_nothing(store: LocalObjectStore, uri: str) -> None:
 def test_sizes_are_counted_in_bytes(store: LocalObjectStore) -> None:
     (stored,) = store.list("s3://data/train/Ä")
     assert stored.size_bytes == len("train/Ärger".encode())
-    assert stored.uri == "s3://data/train/Ärger"
+    assert stored.key == "train/Ärger"
 
 
 def test_links_to_folders_are_followed_once(store: LocalObjectStore, tmp_path: Path) -> None:
@@ -55,7 +57,8 @@ def test_links_to_folders_are_followed_once(store: LocalObjectStore, tmp_path: P
 
 
 def test_written_objects_are_read_back(store: LocalObjectStore, tmp_path: Path) -> None:
-    store.write("s3://results/a/b", b"1")
+    (tmp_path / "file").write_bytes(b"1")
+    store.upload(tmp_path / "file", "s3://results/a/b")
     (tmp_path / "file").write_bytes(b"2")
     store.upload(tmp_path / "file", "s3://results/a/c")
     store.download("s3://results/a/c", tmp_path / "deep" / "copy")
@@ -64,11 +67,23 @@ def test_written_objects_are_read_back(store: LocalObjectStore, tmp_path: Path) 
     assert keys(store, "s3://results/a/") == ["a/b", "a/c"]
     assert store.local_file("s3://results/a/b") == tmp_path / "objects/results/a/b"
     assert store.local_file("s3://results/a/d") is None
+    assert store.exists("s3://results/a/b")
+    assert not store.exists("s3://results/a")
+
+
+def test_etags_follow_the_content(store: LocalObjectStore, tmp_path: Path) -> None:
+    def etag() -> str:
+        (stored,) = store.list("s3://data/train-old/")
+        return stored.etag
+
+    assert etag() == hashlib.md5(b"train-old/x", usedforsecurity=False).hexdigest()
+    (tmp_path / "data/train-old/x").write_bytes(b"another")
+    assert etag() == hashlib.md5(b"another", usedforsecurity=False).hexdigest()
 
 
 def test_a_mounted_folder_is_read_only(store: LocalObjectStore, tmp_path: Path) -> None:
     with pytest.raises(RefusedError, match="mounted read-only"):
-        store.write("s3://data/train/new", b"")
+        store.upload(tmp_path / "data/train-old/x", "s3://data/train/new")
     assert not (tmp_path / "data/train/new").exists()
 
 
@@ -97,6 +112,7 @@ def test_names_below_the_channel(key: str, prefix: str, name: str) -> None:
 
 def test_uris() -> None:
     assert split_uri("s3://b/k/l") == ("b", "k/l")
+    assert object_uri("b", "k/l") == "s3://b/k/l"
     assert split_uri("s3://b") == ("b", "")
     assert join_uri("s3://b/k/", "l") == join_uri("s3://b/k", "l") == "s3://b/k/l"
     for wrong in ("b/k", "s3:///k", "http://b/k"):

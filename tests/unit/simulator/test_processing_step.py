@@ -44,6 +44,14 @@ def test_inputs_go_in_and_outputs_come_out(stage: Stage, cast: Callable[[str], N
     ]
 
 
+def test_messages_name_paths_as_the_container_sees_them(
+    stage: Stage, cast: Callable[[str], None]
+) -> None:
+    cast(WORK + "(base / 'output/message').write_text(f'read {base}/processing/input')")
+    outcome = run_processing(stage.run_of(processing_step()))
+    assert outcome.properties["ExitMessage"] == "read /opt/ml/processing/input"
+
+
 def test_a_failing_host_says_why(stage: Stage, cast: Callable[[str], None]) -> None:
     cast(WORK + "(base / 'output/message').write_text('no model'); raise SystemExit(2)")
     with pytest.raises(StepFailedError) as error:

@@ -15,8 +15,8 @@ METRICS = {"binary_classification_metrics": {"accuracy": {"value": 0.97}}}
 @pytest.fixture
 def stage(tmp_path: Path) -> Stage:
     stage = make_stage(tmp_path)
-    stage.store.write(MODEL, b"model")
-    stage.store.write("s3://results/evaluation.json", json.dumps(METRICS).encode())
+    stage.put(MODEL, b"model")
+    stage.put("s3://results/evaluation.json", json.dumps(METRICS).encode())
     return stage
 
 
@@ -67,7 +67,7 @@ def test_a_model_that_does_not_exist_is_refused(stage: Stage) -> None:
 
 @pytest.mark.parametrize("content", [b"[1]", b"{"])
 def test_metrics_that_are_no_json_object_are_refused(stage: Stage, content: bytes) -> None:
-    stage.store.write("s3://results/evaluation.json", content)
+    stage.put("s3://results/evaluation.json", content)
     with pytest.raises(StepFailedError, match=r"evaluation\.json"):
         run_register(stage.run_of(register_step()))
 

@@ -1,3 +1,4 @@
+import errno
 import json
 import signal
 from dataclasses import replace
@@ -15,6 +16,7 @@ from tests.unit.simulator.assemblies import (
     definition_of,
     fail_step,
     function_step,
+    training_step,
     write_assembly,
 )
 
@@ -162,12 +164,70 @@ def test_wrong_usage_leaves_no_run(request_: SimulationRequest) -> None:
         replace(request_, framework="tensorflow"),
         replace(request_, assembly=request_.data),
         replace(request_, assignment="alphabetical"),
+        replace(request_, parameters={"InstanceCount": "65"}),
     ]
     for request in wrong:
         with pytest.raises(UsageError):
             simulate(request, nothing)
     runs = request_.state_folder / "runs"
     assert not runs.exists() or list(runs.iterdir()) == []
+
+
+def test_more_hosts_than_one_machine_holds_are_refused(request_: SimulationRequest) -> None:
+    with pytest.raises(UsageError, match=r"InstanceCount is 20000: at most 64 hosts .* 64 or less"):
+        simulate(replace(request_, parameters={"InstanceCount": "20000"}), nothing)
+
+
+def test_more_hosts_in_the_definition_itself_are_refused_too(request_: SimulationRequest) -> None:
+    resources = {"InstanceCount": 65, "InstanceType": "ml.g5.xlarge"}
+    definition = definition_of(training_step(ResourceConfig=resources), parameters=PARAMETERS)
+    assembly = write_assembly(request_.state_folder / "other", definition)
+    result = simulate(replace(request_, assembly=assembly), nothing)
+    assert result.failure_reason is not None
+    assert "ResourceConfig.InstanceCount: 65 is above 64" in result.failure_reason
+
+
+@pytest.mark.parametrize("in_the_way", ["state", "state/runs"])
+def test_a_file_where_runs_are_kept_is_wrong_usage(
+    request_: SimulationRequest, tmp_path: Path, in_the_way: str
+) -> None:
+    file = tmp_path / in_the_way
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("")
+    with pytest.raises(UsageError, match=r"cannot be made below .*state/runs/: .*is no file"):
+        simulate(request_, nothing)
+
+
+def test_a_folder_without_permission_is_wrong_usage(
+    request_: SimulationRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **_options: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(UsageError, match=r"Permission denied\. .*you may write to"):
+        simulate(request_, nothing)
+
+
+@pytest.mark.parametrize("kind", [RunStarted, StepStarted])
+def test_a_fault_of_ours_leaves_a_failed_result(
+    request_: SimulationRequest, kind: type[Event]
+) -> None:
+    def fail(event: Event) -> None:
+        if not isinstance(event, kind):
+            return
+        raise LookupError("not foreseen")
+
+    with pytest.raises(LookupError) as error:
+        simulate(request_, fail)
+    (file,) = (request_.state_folder / "runs").glob("*/result.json")
+    assert str(file) in error.value.__notes__[0]
+    document = json.loads(file.read_text())
+    assert document["status"] == "Failed"
+    assert document["failure_reason"] == "InternalFailure: LookupError: not foreseen"
+    assert [step["status"] for step in document["steps"]] == (
+        ["Failed"] if kind is StepStarted else []
+    )
 
 
 def test_hosts_and_instance_count_may_agree(request_: SimulationRequest) -> None:

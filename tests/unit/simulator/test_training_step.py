@@ -176,6 +176,43 @@ def test_the_reason_is_cut_where_sagemaker_cuts_it(
     assert str(error.value).count("ä") == 1024
 
 
+@pytest.mark.parametrize("words", ["(base / 'output/failure').write_text(said)", "print(said)"])
+def test_reasons_name_paths_as_the_container_sees_them(
+    stage: Stage, cast: Callable[[str], None], words: str
+) -> None:
+    cast(f"{LOOK}said = f'no data below {{base}}/input/data/train'; {words}; raise SystemExit(1)")
+    with pytest.raises(StepFailedError) as error:
+        run_training(stage.run_of(training_step()))
+    assert "no data below /opt/ml/input/data/train, exit code: 1" in str(error.value)
+    assert str(stage.workspace.folder) not in str(error.value)
+
+
+def test_long_paths_take_nothing_from_what_sagemaker_reads_of_a_reason(
+    stage: Stage, cast: Callable[[str], None]
+) -> None:
+    cast(
+        LOOK + "said = f'{base}/input: ' + 'x' * 1009 + 'end' + 'y' * 500\n"
+        "(base / 'output/failure').write_text(said); raise SystemExit(1)"
+    )
+    with pytest.raises(StepFailedError, match=r"^AlgorithmError: /opt/ml/input: x{1009}, exit"):
+        run_training(stage.run_of(training_step()))
+
+
+def test_reported_lines_name_paths_as_the_container_sees_them(
+    stage: Stage, cast: Callable[[str], None]
+) -> None:
+    cast(LOOK + "print(f'loss=1 {base}/model')")
+    run_training(stage.run_of(training_step()))
+    lines = [event.line for event in stage.events if isinstance(event, MetricsSeen)]
+    assert lines.count("loss=1 /opt/ml/model") == 2
+
+
+def test_only_a_whole_name_is_a_hosts_folder() -> None:
+    base = Path("/run/hosts/algo-1")
+    assert containers.as_in_container("/run/hosts/algo-10/x", base) == "/run/hosts/algo-10/x"
+    assert containers.as_in_container("in /run/hosts/algo-1.", base) == "in /opt/ml."
+
+
 def test_a_job_over_its_time_limit_fails(stage: Stage, cast: Callable[[str], None]) -> None:
     cast("import time; time.sleep(600)")
     with pytest.raises(StepFailedError, match=r"MaxRuntimeExceeded.* MaxRuntimeInSeconds, 1"):

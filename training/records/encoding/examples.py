@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from training.records.batch import Batch
 from training.records.encoding.fields import read_fields
 from training.records.errors import RecordError
-from training.records.formats.endings import format_of
+from training.contract.shard_names import format_of
 from training.records.packed import Packed, pack
 from training.records.shards import Shard
 

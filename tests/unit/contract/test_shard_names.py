@@ -1,0 +1,42 @@
+"""What a shard may be called."""
+
+import pytest
+
+from training.contract.shard_names import ENDINGS, NameKind, kind_of, listed, refusal
+
+
+@pytest.mark.parametrize(
+    ("name", "size_bytes", "kind"),
+    [
+        ("a.jsonl", 1, NameKind.SHARD),
+        ("deep/er/a.jsonl", 1, NameKind.SHARD),
+        ("a.parquet", 1, NameKind.SHARD),
+        ("A.JSONL.GZ", 1, NameKind.SHARD),
+        ("a.jsonl", 0, NameKind.EMPTY),
+        ("_SUCCESS", 0, NameKind.EMPTY),
+        ("folder/", 0, NameKind.EMPTY),
+        (".a.jsonl", 1, NameKind.HIDDEN),
+        (".ipynb_checkpoints/a.jsonl", 1, NameKind.HIDDEN),
+        ("deep/.a.crc", 0, NameKind.HIDDEN),
+        ("part.json", 1, NameKind.OTHER),
+        ("_metadata", 1, NameKind.OTHER),
+        ("folder.jsonl/", 1, NameKind.OTHER),
+        ("a.jsonl.bak", 1, NameKind.OTHER),
+        ("jsonl", 1, NameKind.OTHER),
+    ],
+)
+def test_kinds(name: str, size_bytes: int, kind: NameKind) -> None:
+    assert kind_of(name, size_bytes) is kind
+
+
+def test_a_refusal_names_files_place_and_every_allowed_ending() -> None:
+    said = refusal(["a.png", "_metadata"], "s3://b/train/")
+    assert said.startswith("a.png, _metadata below s3://b/train/: only files whose names end in ")
+    assert all(ending in said for ending in ENDINGS)
+    assert said.endswith("Convert, rename or remove the others.")
+
+
+def test_names_a_few_and_counts_the_rest() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([*"abcde"]) == "a, b, c, d, e"
+    assert listed([*"abcdefg"]) == "a, b, c, d, e and 2 more"

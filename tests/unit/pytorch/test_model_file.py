@@ -1,0 +1,76 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from training.contract.errors import ContractError
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.pytorch.model_file import ModelConfig, load_config, load_weights, save_model
+from training.pytorch.task import TextTask
+
+SMALL = TrainingHyperparameters(hash_buckets=64, embedding_dim=4, hidden_dim=4)
+CONFIG = ModelConfig(
+    task=TextTask.name, hyperparameters=SMALL, epochs=3, records=10, data_digest="00ff"
+)
+
+
+def edit_config(folder: Path, **changes: object) -> None:
+    file = folder / "config.json"
+    content = json.loads(file.read_text())
+    content.update(changes)
+    file.write_text(json.dumps(content))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save_model(tmp_path / "model", TextTask(SMALL).build_model(), CONFIG)
+    return tmp_path / "model"
+
+
+def test_what_is_saved_is_loaded(saved: Path) -> None:
+    weights = load_weights(saved)
+    expected = TextTask(SMALL).build_model().state_dict()
+    assert weights.keys() == expected.keys()
+    assert all(torch.equal(weights[name], expected[name]) for name in expected)
+    assert load_config(saved) == CONFIG
+    assert sorted(path.name for path in saved.iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_the_configuration_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: object) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("training.pytorch.model_file.save_file", fail)
+    with pytest.raises(OSError, match="disk full"):
+        save_model(tmp_path, TextTask(SMALL).build_model(), CONFIG)
+    assert not (tmp_path / "config.json").exists()
+
+
+@pytest.mark.parametrize("complete", [False, None, "true", 1])
+def test_a_model_that_is_not_complete_is_refused(saved: Path, complete: object) -> None:
+    edit_config(saved, complete=complete)
+    with pytest.raises(ContractError, match="half trained"):
+        load_config(saved)
+
+
+def test_a_model_without_configuration_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ContractError, match=r"config\.json does not exist"):
+        load_config(tmp_path)
+
+
+def test_another_frameworks_model_is_refused(saved: Path) -> None:
+    edit_config(saved, framework="tensorflow")
+    with pytest.raises(ContractError, match=r"'tensorflow'\. Allowed: pytorch"):
+        load_config(saved)
+
+
+def test_another_releases_model_is_refused(saved: Path) -> None:
+    edit_config(saved, hyperparameters={"warp": 9})
+    with pytest.raises(ContractError, match="not written by this release"):
+        load_config(saved)
+
+
+def test_configurations_differ() -> None:
+    assert replace(CONFIG, epochs=4) != CONFIG
