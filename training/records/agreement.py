@@ -31,7 +31,7 @@ class _Statement(NamedTuple):
     shuffle: int
     block_bytes: int
     window_blocks: int
-    count: int
+    counted: int
     drop: int
     resumed_from: int
     knows_holdings: int
@@ -51,7 +51,7 @@ _SAME_EVERYWHERE = (
     "shuffle",
     "block_bytes",
     "window_blocks",
-    "count",
+    "counted",
     "drop",
     "resumed_from",
 )
@@ -117,7 +117,7 @@ def meet(
         shuffle=int(settings.shuffle),
         block_bytes=settings.block_bytes,
         window_blocks=settings.window_blocks,
-        count=int(settings.count),
+        counted=int(settings.count),
         drop=int(settings.uneven == "drop"),
         resumed_from=resumption.digest if resumption is not None and resumed else 0,
         knows_holdings=int(loader.holdings is not None),

@@ -38,13 +38,13 @@ def pack(array: pa.Array) -> Packed:
     _, offsets_buffer, content_buffer = array.buffers()
     if offsets_buffer is None or not offsets_buffer.size:
         return Packed(np.empty(0, np.uint8), np.zeros(1, np.int64))
-    offsets = np.frombuffer(offsets_buffer, np.int64 if wide else np.int32)
-    offsets = offsets[array.offset : array.offset + len(array) + 1]
+    stored = np.frombuffer(offsets_buffer, np.int64 if wide else np.int32)
+    offsets: NDArray[np.int64] = stored[array.offset : array.offset + len(array) + 1].astype(
+        np.int64, copy=False
+    )
     first, last = int(offsets[0]), int(offsets[-1])
     if content_buffer is None:
         content = np.empty(0, np.uint8)
     else:
         content = np.frombuffer(content_buffer, np.uint8)[first:last]
-    if first or not wide:
-        offsets = offsets.astype(np.int64) - first
-    return Packed(content, offsets)
+    return Packed(content, offsets - first if first else offsets)

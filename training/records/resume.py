@@ -186,7 +186,7 @@ def _check_settings(state: RankState, first: RankState, host: HostBlocks) -> Non
             f"The states are of epochs {first.key.epoch} and {state.key.epoch}: they belong to"
             " different checkpoints. Give those of all ranks of one checkpoint."
         )
-    pairs = {
+    pairs: dict[str, tuple[object, object]] = {
         "seed": (state.key.seed, host.key.seed),
         "shuffle": (state.key.shuffle, host.key.shuffle),
         "window_blocks": (state.key.window_blocks, host.key.window_blocks),

@@ -4,7 +4,7 @@ import base64
 import binascii
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -181,8 +181,8 @@ class RankState:
         return json.dumps(self.to_json(), sort_keys=True).encode()
 
 
-def _place(pair: object) -> Place:
-    window, offset = pair  # type: ignore[misc] # a ValueError or TypeError says what is wrong
+def _place(pair: Sequence[Any]) -> Place:
+    window, offset = pair
     return Place(int(window), int(offset))
 
 

@@ -152,7 +152,8 @@ def test_refuses_different_settings(tmp_path: Path, name: str, value: int, shown
         hosts[1][1].shards, settings=_settings(**{name: value}), part=1, parts=2
     )
     message = _refusal(Ranks(hosts))
-    assert message.startswith(f"The ranks disagree on {name}: {shown}. One job has one value")
+    said = "counted" if name == "count" else name
+    assert message.startswith(f"The ranks disagree on {said}: {shown}. One job has one value")
 
 
 def test_refuses_different_epochs(tmp_path: Path) -> None:

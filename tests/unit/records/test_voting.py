@@ -111,7 +111,7 @@ def test_one_rank_that_counts_while_others_do_not_is_told_to_all(tmp_path: Path)
     def begin(rank: int, all_gather: AllGather) -> str:
         loader, host_rank = ranks.loaders[rank], ranks.host_ranks[rank]
         steps = steps_of_epoch(loader, epoch=0, host_rank=host_rank, all_gather=all_gather)
-        with pytest.raises(ValueError, match="disagree on count: 0 on rank 0, 1 on rank 1") as e:
+        with pytest.raises(ValueError, match="disagree on counted: 0 on rank 0, 1 on rank 1") as e:
             next(steps)
         return str(e.value)
 

@@ -269,7 +269,7 @@ def _count_lines(shard: Shard, block_bytes: int, blocks: int) -> NDArray[np.int6
     with open_shard(shard) as file:
         for piece_start in range(0, shard.size_bytes, piece_bytes):
             length = min(piece_bytes, shard.size_bytes - piece_start)
-            fill(file, shard, piece_start, memoryview(buffer)[:length])
+            fill(file, shard, piece_start, buffer[:length].data)
             np.equal(buffer[:length], NEWLINE, out=is_newline[:length])
             for start in range(0, length, block_bytes):
                 stop = min(start + block_bytes, length)
