@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from training.contract.shard_names import listed
 from training.records.batch import OUTPUTS
 from training.records.counting import SharedCounting, count_together
 from training.records.epoch import RecordEpoch, read_batches
 from training.records.errors import StateError
-from training.contract.shard_names import format_of, listed
 from training.records.formats.protocol import ShardFormat, ShardIndex
 from training.records.formats.registry import make_format
 from training.records.holdings import digest_name
@@ -18,7 +18,7 @@ from training.records.order import OrderKey
 from training.records.resume import HostBlocks, Resumption, resume
 from training.records.segment import Segment, make_segment
 from training.records.settings import LARGEST_INTEGER, LoaderSettings
-from training.records.shards import Shard, digest_listing
+from training.records.shards import Shard, digest_listing, shared_format
 from training.records.state import RankState, StateShard
 from training.records.table import make_table
 from training.records.used import UsedRecords
@@ -85,7 +85,7 @@ class RecordLoader:
         self.part = part
         self.parts = parts
         self.listing_digest = digest_listing(shards)
-        name = format_of([shard.name for shard in shards], settings.format)
+        name = shared_format(shards, settings.format)
         self.format = make_format(name or FORMAT_WITHOUT_SHARDS, settings.for_format())
         self.output = OUTPUTS[_chosen_output(settings, self.format, has_shards=bool(shards))]
         self.table = make_table(shards, self._index(sharing), count=settings.count)

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.errors import StateError
 from training.contract.shard_names import listed
+from training.records.errors import StateError
 from training.records.order import BlockLayout, OrderKey
 from training.records.segment import Segment, make_segment
 from training.records.state import RankState, StateShard

@@ -68,12 +68,24 @@ def find_shards(directory: Path, *, chosen_format: str | None = None) -> tuple[S
     if refused:
         raise RecordError(f"{listed(refused)} below {directory}: not regular files. Remove them.")
     try:
-        format_of([shard.name for shard in shards], chosen_format)
-    except ShardNameError as error:
+        shared_format(shards, chosen_format)
+    except RecordError as error:
         raise RecordError(f"In {directory}: {error}") from None
     if empty:
         logger.warning("skipped zero-byte files below %s: %s", directory, listed(empty))
     return tuple(sorted(shards, key=lambda shard: os.fsencode(shard.name)))
+
+
+def shared_format(shards: Sequence[Shard], chosen: str | None = None) -> str | None:
+    """Find the one format of some shards; None without shards and without a choice.
+
+    Raises:
+        RecordError: A name's ending is unknown, or the endings belong to several formats.
+    """
+    try:
+        return format_of([shard.name for shard in shards], chosen)
+    except ShardNameError as error:
+        raise RecordError(str(error)) from None
 
 
 def digest_listing(shards: Sequence[Shard]) -> int:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from training.records.batch import Batch
 from training.records.encoding.fields import read_fields
 from training.records.errors import RecordError
-from training.contract.shard_names import format_of
 from training.records.packed import Packed, pack
-from training.records.shards import Shard
+from training.records.shards import Shard, shared_format
 
 _TEXT: Final = "text"
 _LABEL: Final = "label"
@@ -44,7 +43,7 @@ def example_output(shards: Sequence[Shard], format_name: str | None = None) -> s
         shards: Of the host.
         format_name: The loader's setting.
     """
-    name = format_of([shard.name for shard in shards], format_name)
+    name = shared_format(shards, format_name)
     return "packed" if name is None or name.endswith("json_lines") else "arrow"
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from training.contract.shard_names import listed
 from training.records.errors import RecordError
 from training.records.formats import tar_arrays, tar_samples
-from training.contract.shard_names import listed
 from training.records.formats.protocol import ShardIndex
 from training.records.formats.tar_headers import UNIT_BYTES, damaged, shown
 from training.records.reading import PIECE_BYTES, fill
