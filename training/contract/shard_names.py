@@ -24,6 +24,12 @@ ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Endings of shards' names, in lower case, and the format each goes by."""
 
+EXAMPLE_FORMATS: Final = ("json_lines", "compressed_json_lines", "parquet")
+"""Formats of records with a text and a number, which the built-in task wants: the others hold text
+or bytes only."""
+
+EXAMPLE_ENDINGS: Final = tuple(end for end, name in ENDINGS.items() if name in EXAMPLE_FORMATS)
+
 COMPRESSED: Final = (".gz", ".zst")
 """Endings of files that are read through a decompressor, whatever is inside."""
 
@@ -45,7 +51,7 @@ class NameKind(Enum):
 
 
 def kind_of(name: str, size_bytes: int) -> NameKind:
-    """Judge a file or object by its name and size.
+    """Judge a file or object by its name and size, as the built-in task does.
 
     Args:
         name: the path below the channel's folder or prefix, separated by "/".
@@ -55,7 +61,7 @@ def kind_of(name: str, size_bytes: int) -> NameKind:
         return NameKind.HIDDEN
     if size_bytes == 0:
         return NameKind.EMPTY
-    return NameKind.OTHER if format_of_name(name) is None else NameKind.SHARD
+    return NameKind.SHARD if format_of_name(name) in EXAMPLE_FORMATS else NameKind.OTHER
 
 
 def is_hidden(part: str) -> bool:
@@ -71,8 +77,8 @@ def refusal(names: Sequence[str], place: str) -> str:
         place: the folder or prefix that holds them.
     """
     return (
-        f"{listed(names)} below {place}: only files whose names end in {', '.join(ENDINGS)} can "
-        "be read. Convert, rename or remove the others."
+        f"{listed(names)} below {place}: only files whose names end in "
+        f"{', '.join(EXAMPLE_ENDINGS)} can be read. Convert, rename or remove the others."
     )
 
 

@@ -44,6 +44,13 @@ class Listing:
         return cls(location, tuple(sorted(objects, key=lambda stored: stored.key)))
 
     @property
+    def shards(self) -> list[StoredObject]:
+        """Objects with data that a trainer reads."""
+        return [
+            stored for stored in self.objects if kind_in(self.location, stored) is NameKind.SHARD
+        ]
+
+    @property
     def shard_count(self) -> int:
         """Objects with data."""
         return len(self.objects) - len(self.without_data)

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from training.contract.shard_names import refusal
+from training.contract.shard_names import ShardNameError, format_of, refusal
 from training.shards.balance import Balance, balance, starvation
 from training.shards.listing import Listing, StoredObject
 from training.shards.request import PreflightError, PreflightRequest, Source
@@ -88,8 +88,15 @@ def _problems(source: Source, listing: Listing, wanted: str) -> Iterator[str]:
             f"No {wanted} under {listing.location}{only}. "
             f"Write some (evenshard data) or set {source.parameter}."
         )
-    if listing.unreadable and not source.any_name:
+    if source.any_name:
+        return
+    if listing.unreadable:
         yield refusal(listing.names_of(listing.unreadable), str(listing.location))
+        return
+    try:
+        format_of(listing.names_of(listing.shards))
+    except ShardNameError as error:
+        yield f"Below {listing.location}: {error}"
 
 
 def _starvation(found: Balance, *, allow_empty_hosts: bool) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from training.contract.shard_names import ENDINGS, NameKind, kind_of, listed, refusal
+from training.contract.shard_names import EXAMPLE_ENDINGS, NameKind, kind_of, listed, refusal
 
 
 @pytest.mark.parametrize(
@@ -19,6 +19,9 @@ from training.contract.shard_names import ENDINGS, NameKind, kind_of, listed, re
         (".ipynb_checkpoints/a.jsonl", 1, NameKind.HIDDEN),
         ("deep/.a.crc", 0, NameKind.HIDDEN),
         ("part.json", 1, NameKind.OTHER),
+        ("a.csv", 1, NameKind.OTHER),
+        ("a.txt", 1, NameKind.OTHER),
+        ("a.tar", 1, NameKind.OTHER),
         ("_metadata", 1, NameKind.OTHER),
         ("folder.jsonl/", 1, NameKind.OTHER),
         ("a.jsonl.bak", 1, NameKind.OTHER),
@@ -30,9 +33,9 @@ def test_kinds(name: str, size_bytes: int, kind: NameKind) -> None:
 
 
 def test_a_refusal_names_files_place_and_every_allowed_ending() -> None:
-    said = refusal(["a.png", "_metadata"], "s3://b/train/")
-    assert said.startswith("a.png, _metadata below s3://b/train/: only files whose names end in ")
-    assert all(ending in said for ending in ENDINGS)
+    said = refusal(["a.csv", "_metadata"], "s3://b/train/")
+    assert said.startswith("a.csv, _metadata below s3://b/train/: only files whose names end in ")
+    assert all(ending in said for ending in EXAMPLE_ENDINGS)
     assert said.endswith("Convert, rename or remove the others.")
 
 

@@ -177,6 +177,13 @@ def test_names_the_empty_objects_among_test_data(caplog: pytest.LogCaptureFixtur
     assert "aws s3 rm 's3://b-1/test/part-1.jsonl'" in message
 
 
+def test_shards_of_several_formats_are_refused_by_name() -> None:
+    message = refusal({"train/a.jsonl": 5, "train/b.parquet": 5, "train/c.jsonl": 5})
+    assert message.startswith(
+        "Below s3://b-1/train/: a.jsonl, c.jsonl (json_lines); b.parquet (parquet): the shards of a"
+    )
+
+
 @pytest.mark.parametrize("split", ["train", "validation", "test"])
 @pytest.mark.parametrize("name", ["part.json", "table.csv", "_metadata", "deep/er/notes.txt"])
 def test_refuses_files_that_no_trainer_reads(split: str, name: str) -> None:
