@@ -13,8 +13,10 @@ LONGEST_BYTES = 4_000
 SHORTEST_BYTES = 8
 SIGMA = 0.6
 """Of the logarithm of a line's length."""
-LETTERS = "etaoinshrdlcumwfgypbvk" * 9 + "éüñßöåçø中文"
-"""Frequent letters, and one in twenty beyond ASCII."""
+LETTERS = "etaoinshrdlcumwfgypbvk"
+OTHER_LETTERS = "éüñßöåçø中文"
+OTHER_WORDS_EVERY = 200
+"""One word in so many holds a letter beyond ASCII: about one line in eleven, as in mail."""
 
 
 class Text:
@@ -51,6 +53,11 @@ class Text:
         for size in sizes.tolist():
             words.append("".join(drawn[place : place + size]))
             place += size
+        for index in range(0, VOCABULARY, OTHER_WORDS_EVERY):
+            # Not the most frequent words: those would be in every line.
+            words[index + OTHER_WORDS_EVERY // 2] += OTHER_LETTERS[
+                index // OTHER_WORDS_EVERY % len(OTHER_LETTERS)
+            ]
         endings = self._random.choice(
             ["", ".", ",", "!", "?"], VOCABULARY, p=[0.86, 0.05, 0.07, 0.01, 0.01]
         )
