@@ -30,6 +30,8 @@ from training.contract.json_files import read_object
 
 PROGRAM: Final = "program"
 """The launcher's own hyperparameter: a script to run in place of the trainer."""
+DATA_FORMAT: Final = "data_format"
+"""The hyperparameter that names the shards' format, whatever they are called."""
 
 
 class HyperparameterError(ContractError):
@@ -72,6 +74,11 @@ class TrainingHyperparameters:
     """AdamW's step size, the same in every epoch."""
     seed: Annotated[int, Range(minimum=0, maximum=2**63 - 1)] = 0
     """Of the initial weights and of the order of the records."""
+    data_format: Literal["auto", "json_lines", "parquet"] = "auto"
+    """Of the shards of all channels and of the test set; auto: by the endings of their names."""
+    uneven: Literal["weight", "drop"] = "weight"
+    """What ranks with unequal numbers of records do. weight: all step until no rank has records
+    left, each record counts alike. drop: all stop as soon as one has no full batch left."""
     dtype: Literal["float32", "float64"] = "float32"
     """Of weights and gradients; float64 is for comparing runs digit by digit."""
     hash_buckets: Annotated[int, Range(minimum=1, maximum=2**24)] = 2**16
@@ -82,6 +89,11 @@ class TrainingHyperparameters:
     """Numbers per row of the embedding table."""
     hidden_dim: Annotated[int, Range(minimum=1, maximum=4096)] = 32
     """Units of the hidden layer."""
+
+    @property
+    def chosen_format(self) -> str | None:
+        """The format of the shards; None: by the endings of their names."""
+        return None if self.data_format == "auto" else self.data_format
 
 
 class _Dataclass(Protocol):

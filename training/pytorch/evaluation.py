@@ -34,11 +34,16 @@ def count_predictions(model_folder: Path, test_folder: Path) -> Confusion:
     model = task.build_model()
     model.load_state_dict(_finite(load_weights(model_folder)))
     model.eval()
-    shards = find_shards(test_folder)
+    chosen = config.hyperparameters.chosen_format
+    shards = find_shards(test_folder, chosen_format=chosen)
     loader = RecordLoader(
         shards,
         settings=LoaderSettings(
-            batch_size=_BATCH_SIZE, seed=0, shuffle=False, output=example_output(shards)
+            batch_size=_BATCH_SIZE,
+            seed=0,
+            shuffle=False,
+            format=chosen,
+            output=example_output(shards, chosen),
         ),
         part=0,
         parts=1,

@@ -75,7 +75,7 @@ def train_epoch(
         optimizer.step()
         loss_sum += losses.detach().sum()
     (total,) = ranks.sum(loss_sum.reshape(1))
-    return total / sum(plan.counts)
+    return total / plan.records
 
 
 @torch.no_grad()

@@ -91,7 +91,7 @@ def main() -> None:
             validation = validate(model, task, validation_data.epoch(0), ranks)
             _check_loss("validation", validation.loss, epoch, settings)
             if ranks.is_chief:
-                _report_epoch(epoch, loss, sum(plan.counts) / seconds, validation)
+                _report_epoch(epoch, loss, plan.records / seconds, validation)
         if ranks.local_rank == 0:
             _write_data_report(paths, cluster, train_data, plan)
         if ranks.is_chief:
@@ -108,11 +108,16 @@ def _train_data(
     paths: ContainerPaths, cluster: Cluster, settings: TrainingHyperparameters, ranks: Ranks
 ) -> RecordLoader:
     """This rank's part of what its host holds. SageMaker has split the objects among hosts."""
-    shards = find_shards(paths.channel(TRAIN_CHANNEL))
+    chosen = settings.chosen_format
+    shards = find_shards(paths.channel(TRAIN_CHANNEL), chosen_format=chosen)
     return RecordLoader(
         shards,
         settings=LoaderSettings(
-            batch_size=settings.batch_size, seed=settings.seed, output=example_output(shards)
+            batch_size=settings.batch_size,
+            seed=settings.seed,
+            format=chosen,
+            uneven=settings.uneven,
+            output=example_output(shards, chosen),
         ),
         part=ranks.local_rank,
         parts=ranks.local_world_size,
@@ -124,14 +129,16 @@ def _validation_data(
     paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
 ) -> RecordLoader:
     """This rank's part of what all hosts hold: the channel is replicated."""
-    shards = find_shards(paths.channel(VALIDATION_CHANNEL))
+    chosen = settings.chosen_format
+    shards = find_shards(paths.channel(VALIDATION_CHANNEL), chosen_format=chosen)
     return RecordLoader(
         shards,
         settings=LoaderSettings(
             batch_size=settings.batch_size,
             seed=settings.seed,
             shuffle=False,
-            output=example_output(shards),
+            format=chosen,
+            output=example_output(shards, chosen),
         ),
         part=ranks.rank,
         parts=ranks.world_size,
@@ -143,8 +150,9 @@ def _validation_data(
 def _check_plan(plan: EpochPlan) -> None:
     if plan.steps == 0:
         raise RecordError(
-            f"None of the {len(plan.counts)} ranks has a training record: all shards are empty. "
-            "Write JSON Lines under TrainDataUri."
+            f"The {len(plan.counts)} ranks have no step to take: there are no training records or, "
+            "with uneven=drop, not a full batch on every rank. Write more records under "
+            "TrainDataUri, lower batch_size, or leave uneven at weight."
         )
 
 
@@ -201,7 +209,7 @@ def _write_model(
         task=task.name,
         hyperparameters=settings,
         epochs=settings.epochs,
-        records=sum(plan.counts),
+        records=plan.records,
         data_digest=os.environ.get(DATA_DIGEST_VARIABLE),
     )
     save_model(paths.model_dir, model, config)

@@ -34,7 +34,8 @@ def preflight(event: Mapping[str, Any], list_objects: ListObjects) -> dict[str, 
     Args:
         event: `train_data_uri`, `validation_data_uri`, `test_data_uri`, `instance_count`,
             `allow_empty_hosts` ("true" or "false"), `epochs`, `batch_size`, `learning_rate`,
-            `seed`, `quality_threshold`; `program` where a script of the user's trains.
+            `seed`, `quality_threshold`; `program` where a script of the user's trains,
+            `data_format` where the shards' format is named.
         list_objects: lists a store.
 
     Returns:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from training.contract.hyperparameters import (
+    DATA_FORMAT,
     PROGRAM,
     HyperparameterError,
     Range,
@@ -51,7 +52,7 @@ class Source:
     """The pipeline parameter that names it."""
     location: Location
     any_name: bool
-    """Whether its shards may be called anything: a script reads them, which knows its formats."""
+    """Whether its shards may be called anything: a script reads them, or their format is named."""
 
     def __str__(self) -> str:
         return f"{self.parameter} {self.location}"
@@ -107,8 +108,9 @@ def _locations(
         except ValueError as error:
             problems.append(str(error))
             continue
-        # The test set is Evaluate's, which reads what the trainers read.
-        yield parameter, location, PROGRAM in event and parameter != TEST
+        # The test set is Evaluate's, which reads what the trainers read, no script's own formats.
+        own_reader = PROGRAM in event and parameter != TEST
+        yield parameter, location, own_reader or DATA_FORMAT in event
 
 
 def _host_count(given: object, problems: list[str]) -> int:

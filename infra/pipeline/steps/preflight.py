@@ -4,7 +4,7 @@ from infra.pipeline.deployment import Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
 from infra.settings import TrainingSettings
-from training.contract.hyperparameters import PROGRAM
+from training.contract.hyperparameters import DATA_FORMAT, PROGRAM
 from training.shards.preflight import OUTPUT_TYPES
 
 NAME = "Preflight"
@@ -14,7 +14,9 @@ DATA_DIGEST = step_property(NAME, "OutputParameters['data_digest']")
 
 def preflight(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> Json:
     """A Lambda function lists the data; if it raises, the execution ends here."""
-    program = settings.hyperparameters.get(PROGRAM)
+    given = settings.hyperparameters
+    # What decides by itself which files can be read, whatever they are called.
+    readers = {name: given[name] for name in (PROGRAM, DATA_FORMAT) if name in given}
     return {
         "Name": NAME,
         "Type": "Lambda",
@@ -30,7 +32,7 @@ def preflight(p: Parameters, deployment: Deployment, settings: TrainingSettings)
             "learning_rate": p.learning_rate,
             "seed": p.seed,
             "quality_threshold": p.quality_threshold,
-            **({} if program is None else {"program": program}),
+            **readers,
         },
         "OutputParameters": [
             {"OutputName": name, "OutputType": kind} for name, kind in OUTPUT_TYPES.items()

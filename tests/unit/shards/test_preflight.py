@@ -177,6 +177,13 @@ def test_names_the_empty_objects_among_test_data(caplog: pytest.LogCaptureFixtur
     assert "aws s3 rm 's3://b-1/test/part-1.jsonl'" in message
 
 
+def test_where_the_format_is_named_any_name_will_do() -> None:
+    stored = lister({"train/a": 5, "train/b": 5}, {"validation/a": 5}, {"test/a": 5})
+    assert preflight(event(data_format="json_lines"), stored)["object_count"] == 2
+    with pytest.raises(PreflightError, match="only files whose names end in"):
+        preflight(event(), stored)
+
+
 def test_shards_of_several_formats_are_refused_by_name() -> None:
     message = refusal({"train/a.jsonl": 5, "train/b.parquet": 5, "train/c.jsonl": 5})
     assert message.startswith(
