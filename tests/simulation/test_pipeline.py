@@ -1,11 +1,14 @@
 """The whole pipeline, from the synthesized definition to the registered model."""
 
+import gzip
 import json
 import re
 import tarfile
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from evenshard.simulator.events import ConditionEvaluated, MetricsSeen, Noted
 from tests.simulation.pipeline_runs import Run, RunPipeline, run_pipeline
@@ -189,3 +192,27 @@ def test_hosts_without_a_shard_are_allowed_on_request(run: RunPipeline, tmp_path
     assert {report["steps"] for report in reports} == {4}  # 30 records in batches of 8
     notes = [event.text for event in outcome.events if isinstance(event, Noted)]
     assert any("algo-2 would get no data" in note for note in notes)
+
+
+def test_other_formats_train_and_are_judged_alike(
+    run: RunPipeline, mail: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "data"
+    for split in ("train", "validation", "test"):
+        (folder / split).mkdir(parents=True)
+        for shard in sorted((mail / split).iterdir()):
+            records = [json.loads(line) for line in shard.read_text("utf-8").splitlines()]
+            if split == "validation":
+                target = folder / split / f"{shard.name}.gz"
+                target.write_bytes(gzip.compress(shard.read_bytes()))
+            else:
+                target = folder / split / f"{shard.stem}.parquet"
+                parquet.write_table(pa.Table.from_pylist(records), target, row_group_size=7)
+    converted, original = run(hosts=2, data=folder), run(hosts=2)
+    assert converted.document["status"] == "Succeeded", converted.document["failure_reason"]
+    hosts = [one.step("Train")["hosts"] for one in (converted, original)]
+    assert [host["records"] for host in hosts[0]] == [host["records"] for host in hosts[1]]
+    packages = [one.document["model_package"]["metrics"] for one in (converted, original)]
+    assert packages[0]["records"] == packages[1]["records"] == 60
+    for one in (converted, original):
+        assert one.step("Train")["metrics"]["validation:accuracy"][-1] > 0.9
