@@ -45,7 +45,7 @@ def _run(arguments: list[str]) -> int:
     if set(arguments) == {"--json"}:
         return _report(_no_command(), ExitCode.USAGE, as_json=as_json)
     try:
-        outcome: Any = app(arguments, standalone_mode=False)
+        outcome: Any = app(arguments, prog_name="evenshard", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
     except typer.TyperException as error:  # an unknown option, a missing argument
