@@ -25,6 +25,9 @@ _NOTHING, _LINE_END = pa.Array.from_buffers(
 _CONSTANT = re.compile(rb"[:,\[]\s*-?(?:NaN|Inf)")
 """What Arrow takes for a number and JSON does not know, where a value may stand."""
 
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
+"""One half of an escaped surrogate pair, whether or not the other one is there."""
+
 EXCERPT_CHARACTERS = 60
 """Characters of a bad line that its message shows."""
 
@@ -163,7 +166,7 @@ def parse(content: bytes) -> dict[str, Any]:
         raise _refused(content, "not readable JSON: nested too deeply") from error
     if not isinstance(record, dict):
         raise _refused(content, f"{_kind(record)}, not a JSON object")
-    if b"\\u" in content:
+    if b"\\u" in content and _SURROGATE.search(content):
         _check_surrogates(content, record)
     return record
 
