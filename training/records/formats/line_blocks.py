@@ -4,9 +4,11 @@ So file sizes alone give an exact partition of the lines, whatever lies across a
 """
 
 import io
+import mmap
+import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
-from mmap import mmap
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +30,10 @@ BORDER_BYTES = 1 << 10
 
 SPARE_SPACES = 2
 """Buffers kept for the next blocks: new memory costs more than reading into it."""
+
+SPACE_BYTES = 24 << 20
+"""Least size of a buffer: enough for a window of the usual size, so that the short windows at an
+order's beginning do not each need another one. What is not touched takes no memory."""
 
 
 def index_lines(shard: Shard, block_bytes: int, *, count: bool) -> ShardIndex:
@@ -110,7 +116,7 @@ class LineReader:
     """Reads blocks of lines, each time into one of a few buffers that it keeps."""
 
     def __init__(self) -> None:
-        self._spare: list[mmap] = []
+        self._spare: list[mmap.mmap] = []
 
     def read(self, blocks: Sequence[BlockRef]) -> LineBlocks:
         """Read the lines that start in some blocks, with one file open at a time.
@@ -138,15 +144,15 @@ class _Space:
 
     __slots__ = ("_spare", "content", "used")
 
-    def __init__(self, spare: list[mmap], size: int) -> None:
+    def __init__(self, spare: list[mmap.mmap], size: int) -> None:
         self._spare = spare
         self.used = 0
         if spare and len(spare[-1]) >= size:
             self.content = spare.pop()
         else:
-            # Too short a spare one is from the short windows at an order's beginning.
+            # Too short a spare one will be too short for other windows as well.
             spare.clear()
-            self.content = mmap(-1, size)
+            self.content = _mapped(size)
 
     def __del__(self) -> None:
         if len(self._spare) < SPARE_SPACES:
@@ -157,7 +163,7 @@ class _Space:
         needed = self.used + size
         if needed > len(self.content):
             # Somewhat more than asked for: long lines then take few copies.
-            grown = mmap(-1, needed + needed // 8)
+            grown = _mapped(needed + needed // 8)
             grown[: self.used] = self.content[: self.used]
             self.content = grown
 
@@ -170,6 +176,16 @@ class _Space:
         self.reserve(size + 1)  # One more: a newline that the last line of a shard may lack.
         fill(file, shard, offset_bytes, memoryview(self.content)[self.used : self.used + size])
         self.used += size
+
+
+def _mapped(size: int) -> mmap.mmap:
+    """Map new memory of at least `size` bytes."""
+    content = mmap.mmap(-1, max(size, SPACE_BYTES))
+    if sys.platform == "linux":
+        # Advice for large pages: the first touch of each page costs some microseconds.
+        with suppress(OSError):
+            content.madvise(mmap.MADV_HUGEPAGE)
+    return content
 
 
 class _Span(NamedTuple):
