@@ -11,11 +11,6 @@ from training.records.formats.protocol import Rows
 from training.records.packed import Packed
 from training.records.windows import Chunk, WindowPlace
 
-TEXT_RECORDS = 512
-"""Records made into Python objects at once where batches are smaller: many at a time cost less
-each, and all of a chunk would keep one step waiting for all of them."""
-
-
 AnyPacked = Packed | dict[str, Packed]
 """The records or, of samples that consist of several files, each of these by its ending."""
 
@@ -91,9 +86,7 @@ class Output(NamedTuple):
 
     kind: str
     convert_chunks: bool
-    """Convert a whole chunk at once, in the background: it keeps no other thread waiting."""
-    convert_records: int
-    """Otherwise: how many records to convert at once, if a batch is smaller."""
+    """Convert a whole chunk at once, in the background; otherwise one batch at a time."""
     cut: Callable[[Any, int, int], Any]
     join: Callable[[list[Any]], Any]
 
@@ -103,7 +96,10 @@ def _join_lists(parts: list[list[Any]]) -> list[Any]:
 
 
 def _cut_list(data: list[Any], first: int, last: int) -> list[Any]:
-    return data[first:last]
+    records = data[first:last]
+    # Let go of here: otherwise the step after a chunk waits until all of its records are freed.
+    data[first:last] = [None] * len(records)
+    return records
 
 
 def _cut_packed(data: AnyPacked, first: int, last: int) -> AnyPacked:
@@ -142,12 +138,12 @@ def _join_arrow(parts: list[Any]) -> Any:  # noqa: ANN401 - Array or Table
 OUTPUTS = {
     output.kind: output
     for output in (
-        Output("str", False, TEXT_RECORDS, _cut_list, _join_lists),
-        Output("bytes", False, TEXT_RECORDS, _cut_list, _join_lists),
-        Output("packed", True, 0, _cut_packed, _join_packed),
-        Output("arrow", True, 0, _cut_arrow, _join_arrow),
+        Output("str", True, _cut_list, _join_lists),
+        Output("bytes", True, _cut_list, _join_lists),
+        Output("packed", True, _cut_packed, _join_packed),
+        Output("arrow", True, _cut_arrow, _join_arrow),
         # One batch at a time: they take long, and the first bad record must not hide good batches.
-        Output("records", False, 0, _cut_list, _join_lists),
+        Output("records", False, _cut_list, _join_lists),
     )
 }
 
@@ -205,25 +201,14 @@ def _cut_rows(
     converted: Converted, output: Output, batch_size: int, run: tuple[int, int]
 ) -> Iterator[Batch]:
     """Cut the rows `run` of a chunk, a multiple of `batch_size` of them, into batches."""
-    (rows, window, offset), chunk_data = converted
-    cut = output.cut
-    group = max(output.convert_records // batch_size, 1) * batch_size
-    if output.convert_chunks:
-        group = len(rows) + batch_size
-    for group_first in range(*run, group):
-        group_last = min(group_first + group, run[1])
+    (rows, window, offset), data = converted
+    for first in range(*run, batch_size):
+        last = first + batch_size
         if output.convert_chunks:
-            base, data = 0, chunk_data
+            batch_data = output.cut(data, first, last)
         else:
-            base, data = group_first, rows.slice(group_first, group_last).output(output.kind)
-        for first in range(group_first, group_last, batch_size):
-            last = first + batch_size
-            yield Batch(
-                cut(data, first - base, last - base),
-                ((rows, first, last),),
-                batch_size,
-                BatchEnd(window, offset + last),
-            )
+            batch_data = rows.slice(first, last).output(output.kind)
+        yield Batch(batch_data, ((rows, first, last),), batch_size, BatchEnd(window, offset + last))
 
 
 def _joined(runs: list[tuple[Rows, int, int]], output: Output, size: int, end: BatchEnd) -> Batch:

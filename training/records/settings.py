@@ -55,7 +55,7 @@ class LoaderSettings:
     """CSV: quoted fields may contain newlines. Slower: a shard is then read as a whole."""
 
     prefetch: bool = True
-    """Whether to read ahead, in background threads."""
+    """Whether to read ahead, in a background thread."""
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "block_bytes", "window_blocks"):

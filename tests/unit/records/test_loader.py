@@ -25,7 +25,6 @@ from training.records import (
     RecordError,
     RecordLoader,
     Shard,
-    batch,
     find_shards,
     windows,
 )
@@ -291,7 +290,6 @@ def test_every_output_has_the_same_records_in_the_same_order(
     host: Path, output: str, batch_size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(epoch_module, "CHUNK_RECORDS", 10)
-    monkeypatch.setattr(batch, "TEXT_RECORDS", 8)
     settings = _settings(output=output, batch_size=batch_size, window_blocks=5, seed=4)
     (loader,) = host_loaders(host, settings)
     expected_settings = _settings(batch_size=4, window_blocks=5, seed=4, prefetch=False)
