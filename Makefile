@@ -34,7 +34,7 @@ test: .venv/.dev-installed ## run the tests
 test-all: .venv/.dev-installed ## run the tests, the long ones too
 	.venv/bin/python -m pytest
 
-bench-records: .venv-peers/.installed ## measure the data layer against other loaders; BENCH=--quick takes 2-3 minutes
+bench-records: .venv-peers/.installed ## measure the data layer against other loaders (BENCH=--quick: a short form)
 	.venv-peers/bin/python -m benchmarks.records $(BENCH)
 
 check: .venv/.dev-installed ## lint, formatting, types, Dockerfiles and every template

@@ -51,9 +51,7 @@ def main() -> None:
 
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.records", description=__doc__)
-    parser.add_argument(
-        "--quick", action="store_true", help="one pass over little data, 2-3 minutes"
-    )
+    parser.add_argument("--quick", action="store_true", help="one pass over little data")
     parser.add_argument(
         "--only",
         type=_sections,
