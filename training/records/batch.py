@@ -3,12 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 import pyarrow as pa
 
 from training.records.errors import RecordError
 from training.records.formats.protocol import Rows
-from training.records.packed import Packed
+from training.records.packed import Packed, join_packed
 from training.records.windows import Chunk, WindowPlace
 
 AnyPacked = Packed | dict[str, Packed]
@@ -115,14 +114,8 @@ def _cut_one_packed(data: Packed, first: int, last: int) -> Packed:
 
 def _join_packed(parts: list[Any]) -> AnyPacked:
     if isinstance(parts[0], dict):
-        return {name: _join_one_packed([part[name] for part in parts]) for name in parts[0]}
-    return _join_one_packed(parts)
-
-
-def _join_one_packed(parts: list[Packed]) -> Packed:
-    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
-    return Packed(np.concatenate([part.content for part in parts]), offsets)
+        return {name: join_packed([part[name] for part in parts]) for name in parts[0]}
+    return join_packed(parts)
 
 
 def _cut_arrow(data: Any, first: int, last: int) -> Any:  # noqa: ANN401 - Array or Table

@@ -1,5 +1,6 @@
 """Packed records: the bytes of many records in one array, and where each starts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,13 @@ class Packed:
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+
+def join_packed(parts: Sequence[Packed]) -> Packed:
+    """Put packed records, one part or more, one behind the other; copies them."""
+    lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
+    return Packed(np.concatenate([part.content for part in parts]), offsets)
 
 
 def pack(array: pa.Array) -> Packed:

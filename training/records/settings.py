@@ -52,7 +52,7 @@ class LoaderSettings:
     """Parquet and CSV: what to read of each record; None: everything."""
 
     quoted_newlines: bool = False
-    """CSV: quoted fields may contain newlines. Slower: a shard is then read as a whole."""
+    """CSV: quoted fields may contain newlines. Every shard is then read once beforehand."""
 
     prefetch: bool = True
     """Whether to read ahead, in a background thread."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from training.records.batch import Batch
 from training.records.encoding.fields import read_fields
 from training.records.errors import RecordError
-from training.records.packed import Packed, pack
+from training.records.packed import Packed, join_packed, pack
 from training.records.shards import Shard, shared_format
 
 _TEXT: Final = "text"
@@ -76,7 +76,7 @@ def read_together(data: Sequence[Any]) -> Examples | None:
     if all(isinstance(of_batch, pa.Table) for of_batch in data):
         table = _joined_tables(data)
     elif all(isinstance(of_batch, Packed) for of_batch in data):
-        lines = _joined_lines(data)
+        lines = join_packed(data)
         table = read_fields(lines, _FIELDS) if len(lines) >= _MIN_LINES else None
     return None if table is None else _from_table(table)
 
@@ -86,12 +86,6 @@ def _joined_tables(tables: Sequence[pa.Table]) -> pa.Table | None:
         return pa.concat_tables(tables, promote_options="permissive")
     except pa.ArrowException:
         return None
-
-
-def _joined_lines(parts: Sequence[Packed]) -> Packed:
-    lengths = [np.diff(part.offsets) for part in parts]
-    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *lengths]))
-    return Packed(np.concatenate([part.content for part in parts]), offsets)
 
 
 def _as_table(data: Any) -> pa.Table | None:  # noqa: ANN401 - as the loader's setting says

@@ -32,7 +32,7 @@ class FormatSettings:
     """Parquet and CSV: what to read of each record; None: everything."""
 
     quoted_newlines: bool = False
-    """CSV: quoted fields may contain newlines. Slower: a shard is then read as a whole."""
+    """CSV: quoted fields may contain newlines. Every shard is then read once beforehand."""
 
     def __post_init__(self) -> None:
         if self.block_bytes < 1:
