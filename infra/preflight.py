@@ -7,6 +7,8 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from infra.access.data import DATASETS
+from infra.access.statements import acting_for
 from infra.settings import REPOSITORY_ROOT, PreflightSettings
 
 TIMEOUT_S = 240
@@ -75,12 +77,16 @@ def _role(scope: Construct, bucket: s3.IBucket, log_group: logs.ILogGroup) -> ia
     return iam.Role(
         scope,
         "Role",
-        description="Lists the data bucket and writes the function's own log",
-        assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"),
+        description="Lists the data sets and writes the function's own log",
+        assumed_by=acting_for("lambda.amazonaws.com"),
         inline_policies={
             "preflight": iam.PolicyDocument(
                 statements=[
-                    iam.PolicyStatement(actions=["s3:ListBucket"], resources=[bucket.bucket_arn]),
+                    iam.PolicyStatement(
+                        actions=["s3:ListBucket"],
+                        resources=[bucket.bucket_arn],
+                        conditions={"StringLike": {"s3:prefix": DATASETS}},
+                    ),
                     iam.PolicyStatement(
                         actions=["logs:CreateLogStream", "logs:PutLogEvents"],
                         resources=[log_group.log_group_arn],

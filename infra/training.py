@@ -4,7 +4,9 @@ from aws_cdk import CfnOutput, RemovalPolicy, Stack
 from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
-from infra.access import DataAccess, JobRole, PipelineAccess, PipelineRole
+from infra.access.data import DataAccess
+from infra.access.jobs import EvaluationRole, TrainingRole
+from infra.access.pipeline import PipelineAccess, PipelineRole
 from infra.images import TrainingImage
 from infra.pipeline.definition import pipeline_definition
 from infra.pipeline.deployment import Deployment
@@ -67,7 +69,8 @@ class TrainingPipeline(Construct):
             bucket_name=storage.data_bucket.bucket_name,
             key_arn=storage.key.key_arn,
             image_uri=image.uri,
-            job_role_arn=JobRole(self, "JobRole", access=data).role.role_arn,
+            training_role_arn=TrainingRole(self, "TrainingRole", access=data).role.role_arn,
+            evaluation_role_arn=EvaluationRole(self, "EvaluationRole", access=data).role.role_arn,
             preflight_function_arn=preflight_function_arn,
             model_package_group_name=name,
         )

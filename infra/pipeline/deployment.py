@@ -2,6 +2,15 @@
 
 from dataclasses import dataclass
 
+# Folders of the data bucket
+DATA_FOLDER = "data"
+EXECUTIONS_FOLDER = "executions"
+"""Holds one folder for each execution, named by its id."""
+
+# Folders of one execution
+TRAINING_FOLDER = "train"
+EVALUATION_FOLDER = "evaluation"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
@@ -15,16 +24,16 @@ class Deployment:
     """Encrypts the bucket and every output."""
     image_uri: str
     """The image of training and evaluation."""
-    job_role_arn: str
-    """What training and evaluation jobs run as."""
+    training_role_arn: str
+    evaluation_role_arn: str
     preflight_function_arn: str
     model_package_group_name: str
 
     def data_uri(self, split: str) -> str:
         """Where `train`, `validation` or `test` lies by default."""
-        return f"s3://{self.bucket_name}/data/{split}/"
+        return f"s3://{self.bucket_name}/{DATA_FOLDER}/{split}/"
 
     @property
     def executions_uri(self) -> str:
         """The prefix below which each execution has its own; no slash at its end."""
-        return f"s3://{self.bucket_name}/executions"
+        return f"s3://{self.bucket_name}/{EXECUTIONS_FOLDER}"

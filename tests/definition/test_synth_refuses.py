@@ -73,7 +73,8 @@ def test_definition_of_every_environment_has_no_problems(environment: str) -> No
         bucket_name="evenshard-data",
         key_arn="arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
         image_uri="123456789012.dkr.ecr.eu-west-1.amazonaws.com/evenshard:1",
-        job_role_arn="arn:aws:iam::123456789012:role/evenshard-job",
+        training_role_arn="arn:aws:iam::123456789012:role/evenshard-training",
+        evaluation_role_arn="arn:aws:iam::123456789012:role/evenshard-evaluation",
         preflight_function_arn="arn:aws:lambda:eu-west-1:123456789012:function:preflight",
         model_package_group_name="evenshard-pytorch",
     )

@@ -29,6 +29,17 @@ class Assembly:
         loaded: dict[str, Any] = json.loads(self.bytes_of(stack))
         return loaded
 
+    def templates(self) -> dict[str, dict[str, Any]]:
+        """Every stack's template, by the stack's deployed name."""
+        artifacts = json.loads((self.path / "manifest.json").read_text())["artifacts"]
+        stacks = [one for one in artifacts.values() if one["type"] == "aws:cloudformation:stack"]
+        return {
+            stack["properties"]["stackName"]: self.template(
+                stack["properties"]["templateFile"].removesuffix(".template.json")
+            )
+            for stack in stacks
+        }
+
     def bytes_of(self, stack: str) -> bytes:
         """The same, as written."""
         return (self.path / f"{stack}.template.json").read_bytes()

@@ -148,10 +148,10 @@ def _list_s3() -> ListObjects:
         except ClientError as error:
             code = error.response.get("Error", {}).get("Code", "unknown error")
             raise PreflightError(
-                f"Cannot list s3://{bucket}/{prefix}: {code}. The bucket must exist, and be this "
-                "deployment's own (output DataBucketName of the storage stack). Copy the data "
-                "there, or let the roles in infra/preflight.py and infra/access.py read the other "
-                "bucket and use its key."
+                f"Cannot list s3://{bucket}/{prefix}: {code}. The data must lie below data/ in "
+                "this deployment's own bucket (output DataBucketName of the storage stack). Copy "
+                "it there, or let the roles in infra/preflight.py and infra/access/ read the other "
+                "place and use its key."
             ) from error
 
     return list_objects

@@ -4,7 +4,7 @@ from sagemaker.core.workflow.execution_variables import ExecutionVariables
 from sagemaker.core.workflow.functions import Join
 from sagemaker.core.workflow.properties import PropertyFile
 
-from infra.pipeline.deployment import Deployment
+from infra.pipeline.deployment import EVALUATION_FOLDER, Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import job_retries
@@ -64,7 +64,7 @@ def evaluate(p: Parameters, deployment: Deployment, settings: EvaluationSettings
             },
             "StoppingCondition": {"MaxRuntimeInSeconds": settings.max_runtime_s},
             "NetworkConfig": {"EnableNetworkIsolation": True},
-            "RoleArn": deployment.job_role_arn,
+            "RoleArn": deployment.evaluation_role_arn,
         },
         "PropertyFiles": [
             {
@@ -99,7 +99,7 @@ def _evaluation_output(deployment: Deployment) -> Json:
                 values=[
                     deployment.executions_uri,
                     ExecutionVariables.PIPELINE_EXECUTION_ID,
-                    "evaluation",
+                    EVALUATION_FOLDER,
                 ],
             ),
             "LocalPath": processing_output_path(EVALUATION_OUTPUT),

@@ -5,7 +5,7 @@ from sagemaker.core.workflow.execution_variables import ExecutionVariables
 from sagemaker.core.workflow.functions import Join
 
 from infra.pipeline.capacity import resource_config_extras
-from infra.pipeline.deployment import Deployment
+from infra.pipeline.deployment import TRAINING_FOLDER, Deployment
 from infra.pipeline.expressions import Json, as_string, step_property
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import job_retries
@@ -54,7 +54,7 @@ def train(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> 
                     values=[
                         deployment.executions_uri,
                         ExecutionVariables.PIPELINE_EXECUTION_ID,
-                        "train",
+                        TRAINING_FOLDER,
                     ],
                 ),
                 "KmsKeyId": deployment.key_arn,
@@ -68,7 +68,7 @@ def train(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> 
             },
             "StoppingCondition": {"MaxRuntimeInSeconds": settings.max_runtime_s},
             "EnableNetworkIsolation": True,
-            "RoleArn": deployment.job_role_arn,
+            "RoleArn": deployment.training_role_arn,
         },
         "RetryPolicies": job_retries(),
     }

@@ -22,7 +22,8 @@ DEPLOYMENT = Deployment(
     bucket_name="a-bucket",
     key_arn="arn:aws:kms:eu-west-1:123456789012:key/0",
     image_uri="123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1",
-    job_role_arn="arn:aws:iam::123456789012:role/jobs",
+    training_role_arn="arn:aws:iam::123456789012:role/training",
+    evaluation_role_arn="arn:aws:iam::123456789012:role/evaluation",
     preflight_function_arn="arn:aws:lambda:eu-west-1:123456789012:function:preflight",
     model_package_group_name="models",
 )

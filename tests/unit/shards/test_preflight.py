@@ -380,5 +380,5 @@ def test_handler_explains_a_bucket_it_cannot_list(s3: Stubber, code: str) -> Non
     s3.add_client_error("list_objects_v2", service_error_code=code)
     with pytest.raises(PreflightError, match=f"Cannot list s3://b-1/train/: {code}") as refused:
         module.handler(event(), None)
-    assert "this deployment's own (output DataBucketName" in str(refused.value)
-    assert "infra/access.py" in str(refused.value)
+    assert "this deployment's own bucket (output DataBucketName" in str(refused.value)
+    assert "infra/access/" in str(refused.value)

@@ -1,0 +1,152 @@
+"""What training and evaluation jobs run as.
+
+The containers get no credentials, since network isolation is on: SageMaker moves inputs, outputs,
+logs and metrics for them with these roles.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from aws_cdk import ArnFormat, Stack
+from aws_cdk import aws_iam as iam
+from constructs import Construct
+
+from infra.access.data import (
+    DATASETS,
+    EVALUATION_OUTPUTS,
+    MODELS,
+    TRAINING_OUTPUTS,
+    USE_KEY,
+    WRITE_OBJECTS,
+    DataAccess,
+)
+from infra.access.statements import (
+    PULL_ACTIONS,
+    SAGEMAKER,
+    acting_for,
+    finding,
+    policy,
+    sagemaker_arn,
+)
+from infra.checks.nag import acknowledge
+
+PIPELINE_JOBS = "pipelines-*"
+"""Pipelines name their jobs pipelines-<execution>-<step>-<suffix>. Source: docs/facts.md 4."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _JobKind:
+    description: str
+    resource: str
+    """Of the job's ARN."""
+    logs: str
+    """Its log group, and the namespace of its metrics."""
+    objects: Mapping[str, Sequence[str]]
+    """Objects of the data bucket -> actions."""
+
+
+_TRAINING = _JobKind(
+    description="Training jobs: data, models, logs, metrics, image",
+    resource="training-job",
+    logs="/aws/sagemaker/TrainingJobs",
+    objects={DATASETS: ["s3:GetObject"], TRAINING_OUTPUTS: WRITE_OBJECTS},
+)
+_EVALUATION = _JobKind(
+    description="Evaluation jobs: test data and models, results, logs, metrics, image",
+    resource="processing-job",
+    logs="/aws/sagemaker/ProcessingJobs",
+    objects={
+        DATASETS: ["s3:GetObject"],
+        MODELS: ["s3:GetObject"],
+        EVALUATION_OUTPUTS: WRITE_OBJECTS,
+    },
+)
+
+
+class TrainingRole(Construct):
+    """Reads data sets, writes below its executions' training folders."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, access: DataAccess) -> None:
+        super().__init__(scope, construct_id)
+        self.role = _job_role(self, _TRAINING, access)
+
+
+class EvaluationRole(Construct):
+    """Reads data sets and models, writes below its executions' evaluation folders."""
+
+    def __init__(self, scope: Construct, construct_id: str, *, access: DataAccess) -> None:
+        super().__init__(scope, construct_id)
+        self.role = _job_role(self, _EVALUATION, access)
+
+
+def _job_role(scope: Construct, kind: _JobKind, access: DataAccess) -> iam.Role:
+    stack = Stack.of(scope)
+    role = iam.Role(
+        scope,
+        "Role",
+        description=kind.description,
+        assumed_by=acting_for(SAGEMAKER, sagemaker_arn(stack, f"{kind.resource}/{PIPELINE_JOBS}")),
+        inline_policies={
+            "data": _data_policy(kind, access),
+            "logs-and-metrics": _logs_and_metrics_policy(stack, kind),
+            "image": policy(
+                {access.image_repository_arn: PULL_ACTIONS, "*": ["ecr:GetAuthorizationToken"]}
+            ),
+        },
+    )
+    acknowledge(role, _reasons(kind, access))
+    return role
+
+
+def _reasons(kind: _JobKind, access: DataAccess) -> dict[str, str]:
+    folders = {
+        DATASETS: "A starter chooses the data set; all lie in this folder. Reading only.",
+        TRAINING_OUTPUTS: "Execution ids and job names are made at run time.",
+        MODELS: "Execution ids and job names are made at run time. Models only.",
+        EVALUATION_OUTPUTS: "Execution ids are made at run time.",
+    }
+    return {
+        **{access.finding(objects): folders[objects] for objects in kind.objects},
+        finding("logs", f"log-group:{kind.logs}:log-stream:*"): (
+            "Streams are named after jobs and hosts, which are named at run time."
+        ),
+        "IAM5[Resource::*]": (
+            "cloudwatch:PutMetricData and ecr:GetAuthorizationToken have no resources; the former "
+            "is bound to one namespace."
+        ),
+    }
+
+
+def _data_policy(kind: _JobKind, access: DataAccess) -> iam.PolicyDocument:
+    return policy(
+        {
+            # Names, not contents, of any object: SageMaker may look at more than a prefix.
+            access.bucket.bucket_arn: ["s3:ListBucket"],
+            **{access.bucket.arn_for_objects(key): kind.objects[key] for key in kind.objects},
+            access.key.key_arn: USE_KEY,
+        }
+    )
+
+
+def _logs_and_metrics_policy(stack: Stack, kind: _JobKind) -> iam.PolicyDocument:
+    group = stack.format_arn(
+        service="logs",
+        resource="log-group",
+        resource_name=kind.logs,
+        arn_format=ArnFormat.COLON_RESOURCE_NAME,
+    )
+    actions = (
+        "logs:CreateLogGroup",
+        "logs:CreateLogStream",
+        "logs:DescribeLogStreams",
+        "logs:PutLogEvents",
+    )
+    document = policy({group: actions, f"{group}:log-stream:*": actions})
+    document.add_statements(
+        iam.PolicyStatement(
+            actions=["cloudwatch:PutMetricData"],
+            resources=["*"],
+            conditions={"StringEquals": {"cloudwatch:namespace": kind.logs}},
+        )
+    )
+    return document

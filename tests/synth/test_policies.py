@@ -1,0 +1,75 @@
+"""Every role may do exactly what its work needs: no more, no less."""
+
+import ast
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.synth import required_access
+from tests.synth.access_mutations import mutations
+from tests.synth.conftest import Assembly
+from tests.synth.granted_access import Grant, Templates, grants, resolved_templates, roles
+from tests.synth.required_access import required
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def templates(assembly: Assembly) -> Templates:
+    return resolved_templates(assembly)
+
+
+def lines(found: set[Grant]) -> str:
+    return "\n".join(
+        f"  {one.role} {one.action} {one.resource} {one.condition}" for one in sorted(found)
+    )
+
+
+def assert_exact(templates: Templates) -> None:
+    """Compare both sides as sets."""
+    granted, needed = set(grants(roles(templates))), required(templates)
+    assert needed - granted == set(), f"missing:\n{lines(needed - granted)}"
+    assert granted - needed == set(), f"nobody needs:\n{lines(granted - needed)}"
+
+
+def test_roles_may_do_what_is_needed_and_nothing_else(templates: Templates) -> None:
+    assert_exact(templates)
+
+
+def test_so_in_prod(prod_assembly: Assembly) -> None:
+    assert_exact(resolved_templates(prod_assembly))
+
+
+def test_nothing_is_granted_twice(templates: Templates) -> None:
+    # Else removing one of two would change nothing, and show nowhere.
+    assert [one for one, count in Counter(grants(roles(templates))).items() if count > 1] == []
+
+
+def test_any_single_change_of_a_role_shows(templates: Templates) -> None:
+    needed = required(templates)
+    unseen: list[str] = []
+    count = 0
+    for what, mutant in mutations(roles(templates)):
+        count += 1
+        try:
+            if set(grants(mutant)) == needed:
+                unseen.append(what)
+        except ValueError:
+            continue  # not a plain permission: grants() says so
+    assert unseen == []
+    assert count > 300
+    print(f"{count} changes of {len(roles(templates))} roles, all seen")  # noqa: T201 - the figure
+
+
+def test_no_action_is_named_by_a_wildcard(templates: Templates) -> None:
+    assert not [one for one in grants(roles(templates)) if "*" in one.action]
+
+
+def test_the_table_knows_nothing_of_the_code_it_judges() -> None:
+    text = Path(required_access.__file__).read_text(encoding="utf-8")
+    modules = {
+        node.module or "" for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)
+    }
+    assert modules
+    assert not [name for name in modules if name.startswith(("infra", "training"))]
