@@ -1,8 +1,8 @@
 """The entry point of the training images, PID 1 of each host: `python -m training.launch pytorch`.
 
-It turns SageMaker's contract into one static torchrun per host: it finds the hosts and the
-devices, starts a rank per device, passes a stop signal on, and says in the failure file why a job
-failed. It imports nothing beyond the standard library, so that it is up at once.
+It turns SageMaker's contract into ranks: it finds the hosts and the devices, has the framework
+start a rank per device, passes a stop signal on, and says in the failure file why a job failed. It
+imports nothing beyond the standard library, so that it is up at once.
 """
 
 import logging
@@ -11,7 +11,6 @@ import signal
 import sys
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from training.contract.cluster import Cluster
@@ -20,9 +19,17 @@ from training.contract.failure import write_failure
 from training.contract.hyperparameters import PROGRAM, read_hyperparameters
 from training.contract.layout import PEERS_VARIABLE
 from training.contract.paths import ContainerPaths
-from training.launcher.devices import Devices, find_devices
-from training.launcher.diagnosis import LOGS_FOLDER, collect, explain
-from training.launcher.environment import import_path, toolkit_variables, torch_variables
+from training.launcher.devices import find_devices
+from training.launcher.diagnosis import collect, explain
+from training.launcher.environment import (
+    import_path,
+    rank_variables,
+    thread_count,
+    toolkit_variables,
+)
+from training.launcher.framework import Framework
+from training.launcher.frameworks import find_framework
+from training.launcher.job import HostJob
 from training.launcher.model import clear_model, has_model
 from training.launcher.peers import (
     Rendezvous,
@@ -35,21 +42,6 @@ from training.launcher.stop import StopSignal
 from training.launcher.supervision import adopt_orphans, supervise
 
 _LOG = logging.getLogger(__name__)
-# Of the 120 seconds that SageMaker leaves between SIGTERM and SIGKILL.
-_SHUTDOWN_S = 110
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Job:
-    """What one host is to do."""
-
-    cluster: Cluster
-    devices: Devices
-    command: list[str]
-    """torchrun's arguments for the script or module."""
-    own_trainer: bool
-    """False: a script of the user's runs."""
-    environment: dict[str, str]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -88,48 +80,52 @@ def _run(
     Returns:
         The exit code, and why it is not 0.
     """
-    job = _read_job(paths, arguments)
-    host = job.cluster.current_host
-    rendezvous = _find_peers(job.cluster, stop)
+    framework = find_framework(_framework_name(arguments))
+    job = _read_job(paths, framework)
+    rendezvous = _find_peers(job, framework, stop)
     with tempfile.TemporaryDirectory(prefix="evenshard-") as folder:
         scratch = Path(folder)
-        command = _torchrun(job, rendezvous, scratch)
+        command = framework.agent(job, rendezvous, scratch)
         _announce(job, rendezvous)
         exit_code = supervise(command, job.environment, stop) if stop.received is None else 0
         evidence = collect(scratch)
     if stop.received is not None:
-        if job.own_trainer:
-            clear_model(paths)
-        return _stopped(host, stop.received)
+        return _stopped(paths, job, stop.received)
     if exit_code != 0:
-        first_rank = job.cluster.host_rank * job.devices.count
-        why = explain(evidence, host=host, first_rank=first_rank, exit_code=exit_code)
-        return (exit_code if exit_code > 0 else 128 - exit_code), why
-    if job.cluster.is_chief and not has_model(paths):
-        return 1, (
-            f"{host}: the training ended without a model, {paths.model_dir} is empty. Have global "
-            "rank 0 write the model to the folder that SM_MODEL_DIR names."
+        why = explain(
+            evidence,
+            host=job.cluster.current_host,
+            first_rank=job.first_rank,
+            exit_code=exit_code,
+            exception_advice=framework.exception_advice,
         )
-    return 0, None
+        return (exit_code if exit_code > 0 else 128 - exit_code), why
+    return _ended(paths, job)
 
 
-def _read_job(paths: ContainerPaths, arguments: Sequence[str]) -> _Job:
+def _framework_name(arguments: Sequence[str]) -> str:
     if len(arguments) != 1:
         raise ContractError(
             f"training.launch got the arguments {list(arguments)}. Give one, the framework: "
             "python -m training.launch pytorch"
         )
+    return arguments[0]
+
+
+def _read_job(paths: ContainerPaths, framework: Framework) -> HostJob:
     cluster = Cluster.from_file(paths.resource_config_file)
     hyperparameters = read_hyperparameters(paths.hyperparameters_file)
     devices = find_devices(os.environ)
-    defaults = torch_variables(cluster, devices, simulated=PEERS_VARIABLE in os.environ)
-    return _Job(
+    threads = thread_count(devices, simulated=PEERS_VARIABLE in os.environ)
+    return HostJob(
         cluster=cluster,
         devices=devices,
-        command=rank_command(arguments[0], hyperparameters),
+        command=rank_command(framework.name, hyperparameters),
         own_trainer=PROGRAM not in hyperparameters,
         environment={
-            **defaults,
+            **rank_variables(cluster, devices, threads),
+            **framework.variables(cluster, threads),
+            # The job's Environment may say otherwise.
             **os.environ,
             **toolkit_variables(paths, cluster, hyperparameters, devices),
             "PYTHONPATH": import_path(CODE_ROOT, os.environ),
@@ -137,55 +133,50 @@ def _read_job(paths: ContainerPaths, arguments: Sequence[str]) -> _Job:
     )
 
 
-def _find_peers(cluster: Cluster, stop: StopSignal) -> Rendezvous:
+def _find_peers(job: HostJob, framework: Framework, stop: StopSignal) -> Rendezvous:
+    cluster, count = job.cluster, job.devices.count
     peers = os.environ.get(PEERS_VARIABLE)
     if peers is not None:
-        return simulated_rendezvous(cluster, peers)
+        return simulated_rendezvous(cluster, peers, ranks_per_host=count)
     _LOG.info("%s: waiting for the names of %d hosts", cluster.current_host, len(cluster.hosts))
     wait_for_names(cluster.hosts, stopped=lambda: stop.received is not None)
-    return named_rendezvous(cluster)
+    return named_rendezvous(cluster, first_port=framework.first_port, ranks_per_host=count)
 
 
-def _torchrun(job: _Job, rendezvous: Rendezvous, scratch: Path) -> list[str]:
-    options = {
-        "nnodes": len(job.cluster.hosts),
-        "node-rank": job.cluster.host_rank,
-        "nproc-per-node": job.devices.count,
-        "master-addr": rendezvous.chief_address,
-        "master-port": rendezvous.chief_port,
-        "local-addr": rendezvous.local_address,
-        # A restart on one host alone cannot rejoin the others: SageMaker restarts whole jobs.
-        "max-restarts": 0,
-        "shutdown-timeout": _SHUTDOWN_S,
-        "log-dir": scratch / LOGS_FOLDER,
-    }
-    return [
-        *(sys.executable, "-m", "training.launcher.agent", str(scratch)),
-        *(f"--{name}={value}" for name, value in options.items()),
-        *job.command,
-    ]
-
-
-def _announce(job: _Job, rendezvous: Rendezvous) -> None:
-    cluster, count = job.cluster, job.devices.count
-    first = cluster.host_rank * count
+def _announce(job: HostJob, rendezvous: Rendezvous) -> None:
+    cluster = job.cluster
     _LOG.info(
-        "%s: host %d of %d, ranks %d..%d of %d on %s, chief at %s:%d",
+        "%s: host %d of %d, ranks %d..%d of %d on %s, chief at %s",
         cluster.current_host,
         cluster.host_rank + 1,
         len(cluster.hosts),
-        first,
-        first + count - 1,
-        count * len(cluster.hosts),
+        job.first_rank,
+        job.first_rank + job.devices.count - 1,
+        job.world_size,
         "GPUs" if job.devices.gpus else "processors",
-        rendezvous.chief_address,
-        rendezvous.chief_port,
+        rendezvous.chief,
     )
 
 
-def _stopped(host: str, received: signal.Signals) -> tuple[int, str]:
+def _stopped(
+    paths: ContainerPaths, job: HostJob, received: signal.Signals
+) -> tuple[int, str | None]:
+    """What a stop means for this host, whatever its ranks made of it."""
+    if job.own_trainer:
+        clear_model(paths)
+    host = job.cluster.current_host
     why = f"{host}: stopped by {received.name} before the training was done. There is no model."
     return 128 + received, why
+
+
+def _ended(paths: ContainerPaths, job: HostJob) -> tuple[int, str | None]:
+    """What it means for this host that all its ranks ended well."""
+    if job.cluster.is_chief and not has_model(paths):
+        return 1, (
+            f"{job.cluster.current_host}: the training ended without a model, {paths.model_dir} is "
+            "empty. Have global rank 0 write the model to the folder that SM_MODEL_DIR names."
+        )
+    return 0, None
 
 
 if __name__ == "__main__":

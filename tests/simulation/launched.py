@@ -2,7 +2,6 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,6 +9,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from evenshard.simulator.hosts import free_ports
+from training.contract.layout import PYTORCH
 
 CODE_ROOT = Path(__file__).resolve().parents[2]
 RUN_LIMIT_S = 200
@@ -53,6 +55,7 @@ class Job:
     hyperparameters: Mapping[str, str]
     devices_per_host: int = 2
     environment: Mapping[str, str] = field(default_factory=dict)
+    framework: str = PYTORCH
 
 
 def lines(records: Sequence[Mapping[str, Any]]) -> str:
@@ -88,7 +91,10 @@ def lay(job: Job) -> list[tuple[str, Path]]:
 @contextmanager
 def running(job: Job, hosts: Sequence[tuple[str, Path]]) -> Iterator[list[subprocess.Popen[str]]]:
     """Start the launcher of every laid host; none is left when the block ends."""
-    peers = {name: f"127.0.0.1:{free_port()}" for name, _ in hosts}
+    ports = iter(free_ports(len(hosts) * job.devices_per_host))
+    peers = {
+        name: [f"127.0.0.1:{next(ports)}" for _ in range(job.devices_per_host)] for name, _ in hosts
+    }
     environment = {
         "EVENSHARD_PEERS": json.dumps(peers),
         "EVENSHARD_DEVICES_PER_HOST": str(job.devices_per_host),
@@ -96,18 +102,18 @@ def running(job: Job, hosts: Sequence[tuple[str, Path]]) -> Iterator[list[subpro
     }
     with ExitStack() as launchers:
         yield [
-            launchers.enter_context(running_launcher(base_dir, environment))
+            launchers.enter_context(running_launcher(base_dir, environment, job.framework))
             for _, base_dir in hosts
         ]
 
 
 @contextmanager
 def running_launcher(
-    base_dir: Path, environment: Mapping[str, str]
+    base_dir: Path, environment: Mapping[str, str], framework: str = PYTORCH
 ) -> Iterator[subprocess.Popen[str]]:
     """Start one launcher in a clean environment; it is gone when the block ends."""
     with subprocess.Popen(
-        [sys.executable, "-m", "training.launch", "pytorch"],
+        [sys.executable, "-m", "training.launch", framework],
         cwd=CODE_ROOT,
         env={"PATH": os.environ["PATH"], "SAGEMAKER_BASE_DIR": str(base_dir), **environment},
         stdout=subprocess.PIPE,
@@ -137,10 +143,3 @@ def launch(job: Job) -> list[Host]:
     hosts = lay(job)
     with running(job, hosts) as launchers:
         return finish(hosts, launchers)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

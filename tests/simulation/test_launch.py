@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.simulation.launched import (
     running,
     running_launcher,
 )
+from training.contract.layout import FRAMEWORKS
 
 pytestmark = pytest.mark.timeout(300)  # torch starts in every rank; two noisy cores
 
@@ -212,25 +214,33 @@ def waiting_job(folder: Path, **hyperparameters: str) -> Job:
 
 
 def process_ids(base_dir: Path) -> list[int]:
-    """Of both ranks and of torchrun, once all have written theirs."""
-    files = [base_dir / "model" / name for name in ("process-0", "process-1", "torchrun")]
+    """Of both ranks and of what started them, once all have written theirs."""
+    files = [base_dir / "model" / name for name in ("process-0", "process-1", "parent")]
     wait_until(lambda: all(f.exists() and f.read_text() for f in files), "the ranks")
     return [int(file.read_text()) for file in files]
 
 
-def test_a_killed_rank_is_named(tmp_path: Path) -> None:
-    (host,) = launch(waiting_job(tmp_path, kill="1"))
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_a_killed_rank_is_named(tmp_path: Path, framework: str) -> None:
+    (host,) = launch(replace(waiting_job(tmp_path, kill="1"), framework=framework))
     assert host.exit_code == 1
     assert host.failure is not None
     assert host.failure.startswith("algo-1, rank 1 was killed by SIGKILL.")
     assert not any(is_alive(process_id) for process_id in process_ids(host.base_dir))
 
 
-@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("framework", "number", "exit_code"),
+    [
+        ("pytorch", signal.SIGTERM, 143),
+        ("pytorch", signal.SIGINT, 130),
+        ("tensorflow", signal.SIGTERM, 143),
+    ],
+)
 def test_a_stop_ends_all_and_is_no_success(
-    tmp_path: Path, number: signal.Signals, exit_code: int
+    tmp_path: Path, framework: str, number: signal.Signals, exit_code: int
 ) -> None:
-    job = waiting_job(tmp_path)
+    job = replace(waiting_job(tmp_path), framework=framework)
     laid = lay(job)
     with running(job, laid) as launchers:
         alive = process_ids(laid[0][1])
@@ -244,12 +254,13 @@ def test_a_stop_ends_all_and_is_no_success(
     assert "Traceback" not in host.log
 
 
-def test_ranks_do_not_outlive_a_killed_torchrun(tmp_path: Path) -> None:
-    job = waiting_job(tmp_path)
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_ranks_do_not_outlive_what_started_them(tmp_path: Path, framework: str) -> None:
+    job = replace(waiting_job(tmp_path), framework=framework)
     laid = lay(job)
     with running(job, laid) as launchers:
-        *ranks, torchrun = process_ids(laid[0][1])
-        os.kill(torchrun, signal.SIGKILL)
+        *ranks, parent = process_ids(laid[0][1])
+        os.kill(parent, signal.SIGKILL)
         (host,) = finish(laid, launchers)
     assert host.exit_code == 128 + signal.SIGKILL
     assert host.failure is not None

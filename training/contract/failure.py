@@ -12,10 +12,11 @@ SECONDARY_FAILURE: Final = "Secondary failure on "
 _LOST_PEER: Final = re.compile(
     r"^(RuntimeError|Dist\w*Error|Connection\w*Error): .*"
     r"(connection (was likely )?(closed|reset|refused|aborted)|broken pipe|timed? ?out|timeout"
-    r"|ncclRemoteError|failed to (connect|recv|send))",
+    r"|ncclRemoteError|failed to (connect|recv|send))"
+    r"|^UnavailableError: |^\w+Error: .*Collective ops is aborted by: ",
     re.IGNORECASE | re.DOTALL,
 )
-"""What gloo, NCCL and torch's store say when the process at the other end is gone."""
+"""What gloo, NCCL, torch's store and TensorFlow say when the process at the other end is gone."""
 
 
 def lost_peer(exception: str) -> bool:

@@ -38,11 +38,14 @@ ACCURACY_PATH: Final = f"{EVALUATION_METRICS}.accuracy.value"
 BASE_DIR_VARIABLE: Final = "SAGEMAKER_BASE_DIR"
 DATA_DIGEST_VARIABLE: Final = "EVENSHARD_DATA_DIGEST"
 PEERS_VARIABLE: Final = "EVENSHARD_PEERS"
-"""A JSON object host -> "address:port" that replaces DNS and the fixed port. Simulated hosts."""
+"""A JSON object host -> ["address:port" of each of its ranks] that replaces DNS and fixed ports.
+Simulated hosts."""
 DEVICES_PER_HOST_VARIABLE: Final = "EVENSHARD_DEVICES_PER_HOST"
 
 MASTER_PORT: Final = 7777
 """Where the chief's rendezvous store listens when no peers are given."""
+WORKER_PORT: Final = 8890
+"""Where TensorFlow's local rank 0 listens when no peers are given; the others at the next ones."""
 MESSAGE_LIMIT: Final = 1024
 """Characters of the failure file, and bytes of the message file, that SageMaker reads."""
 

@@ -10,9 +10,10 @@ from typing import Any, Final
 from training.contract.failure import SECONDARY_FAILURE, lost_peer
 
 FAILURES_FILE: Final = "failures.json"
-"""What `agent` writes: `{"exit_codes": {"<local rank>": code}, "error": text or null}`."""
+"""What an agent writes: `{"exit_codes": {"<local rank>": code}, "error": text or null}`."""
 LOGS_FOLDER: Final = "logs"
-"""Where torchrun has every rank leave its exception, `.../<local rank>/error.json`."""
+EXCEPTION_FILE: Final = "error.json"
+"""Where every rank leaves its exception, below the logs folder: `.../<local rank>/error.json`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,13 +24,13 @@ class Evidence:
     exit_codes: Mapping[int, int]
     """Negative: the signal that ended the rank."""
     agent_error: str | None = None
-    """Why torchrun itself failed."""
+    """Why what started the ranks failed itself."""
 
 
 def collect(scratch: Path) -> Evidence:
     """Read the failure files below a scratch folder. Missing and broken ones count for nothing."""
     exceptions = {}
-    for file in (scratch / LOGS_FOLDER).rglob("error.json"):
+    for file in (scratch / LOGS_FOLDER).rglob(EXCEPTION_FILE):
         text = _exception_text(_read(file))
         if text is not None and file.parent.name.isdigit():
             exceptions[int(file.parent.name)] = text
@@ -42,7 +43,9 @@ def collect(scratch: Path) -> Evidence:
     )
 
 
-def explain(evidence: Evidence, *, host: str, first_rank: int, exit_code: int) -> str:
+def explain(
+    evidence: Evidence, *, host: str, first_rank: int, exit_code: int, exception_advice: str
+) -> str:
     """Name the root cause.
 
     Ranks that only lost a peer fail within the same second as the one that caused it, so order in
@@ -52,7 +55,8 @@ def explain(evidence: Evidence, *, host: str, first_rank: int, exit_code: int) -
         evidence: of this host's ranks.
         host: this host's name.
         first_rank: the global rank of local rank 0.
-        exit_code: torchrun's own.
+        exit_code: of what started the ranks.
+        exception_advice: what a script has to do for its exceptions to be seen.
     """
     exceptions, codes = evidence.exceptions, evidence.exit_codes
     lost = [rank for rank, text in sorted(exceptions.items()) if lost_peer(text)]
@@ -64,12 +68,13 @@ def explain(evidence: Evidence, *, host: str, first_rank: int, exit_code: int) -
     if killed:
         return f"{host}, rank {first_rank + killed[0]} {_killed_by(-codes[killed[0]])}"
     if silent:
-        return f"{host}, rank {first_rank + silent[0]} {_exited_with(codes[silent[0]])}"
+        how = _exited_with(codes[silent[0]], exception_advice)
+        return f"{host}, rank {first_rank + silent[0]} {how}"
     if lost:
         return _secondary(host, exceptions[lost[0]])
     if evidence.agent_error is not None and lost_peer(evidence.agent_error):
         return _secondary(host, evidence.agent_error)
-    return f"{host}: {evidence.agent_error or f'torchrun exited with {exit_code}: see its log.'}"
+    return f"{host}: {evidence.agent_error or f'the ranks ended with {exit_code}: see the log.'}"
 
 
 def _killed_by(number: int) -> str:
@@ -83,19 +88,25 @@ def _killed_by(number: int) -> str:
     return f"was killed by {name}.{advice}"
 
 
-def _exited_with(code: int) -> str:
+def _exited_with(code: int, exception_advice: str) -> str:
     return (
         f"exited with {code} and left no exception: its log says why. To see exceptions here, "
-        "decorate the program's main function with `record` of "
-        "torch.distributed.elastic.multiprocessing.errors."
+        f"{exception_advice}."
     )
 
 
 def _secondary(host: str, text: str) -> str:
     return (
         f"{SECONDARY_FAILURE}{host}: it lost the other ranks. Look for the cause in the failure or "
-        f"the log of another host. ({text})"
+        f"the log of another host. ({_first_line(text)})"
     )
+
+
+def _first_line(text: str) -> str:
+    """The line that says what happened: TensorFlow puts the lines of the program before it."""
+    kind, _, told = text.partition(": ")
+    said = told.rpartition("Collective ops is aborted by: ")[2].strip()
+    return f"{kind}: {said.partition(chr(10))[0]}"
 
 
 def _exception_text(report: dict[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""The environment of the ranks: what SageMaker's training toolkit would set, and what torch needs.
+"""The environment of the ranks: what SageMaker's training toolkit would set, and what all need.
 
 The platform sets no SM_* variable (docs/facts.md 4); scripts written for the toolkit read them.
 """
@@ -61,23 +61,19 @@ def toolkit_variables(
     return variables
 
 
-def torch_variables(cluster: Cluster, devices: Devices, *, simulated: bool) -> dict[str, str]:
-    """What torch, NCCL and gloo need, unless the job's Environment says otherwise.
+def rank_variables(cluster: Cluster, devices: Devices, threads: int) -> dict[str, str]:
+    """What ranks of any framework need.
 
     Args:
         cluster: names the network interface.
-        devices: of this host, which share its cores.
-        simulated: whether other hosts share this machine.
+        devices: of this host.
+        threads: of each rank.
     """
-    threads = 1 if simulated else max(core_count() // devices.count, 1)
     variables = {
-        "GLOO_SOCKET_IFNAME": cluster.network_interface_name,
         "NCCL_DEBUG": "WARN",
         "NCCL_SOCKET_IFNAME": cluster.network_interface_name,
         "OMP_NUM_THREADS": str(threads),
         "PYTHONUNBUFFERED": "1",
-        # Below errors, torch's C++ side only remarks on host names and sockets.
-        "TORCH_CPP_LOG_LEVEL": "ERROR",
     }
     if devices.gpus == 0:
         # Ranks that were counted without GPUs must not share one that happens to be there.
@@ -89,6 +85,16 @@ def import_path(code_root: Path, environment: Mapping[str, str]) -> str:
     """PYTHONPATH with the folder of the `training` package first, wherever the ranks start."""
     given = environment.get("PYTHONPATH")
     return os.pathsep.join([str(code_root), *([given] if given else [])])
+
+
+def thread_count(devices: Devices, *, simulated: bool) -> int:
+    """The threads that each rank may run.
+
+    Args:
+        devices: of this host, which share its cores.
+        simulated: whether other hosts share this machine.
+    """
+    return 1 if simulated else max(core_count() // devices.count, 1)
 
 
 def core_count() -> int:

@@ -9,7 +9,7 @@ from typing import Final
 
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
-from training.contract.layout import MASTER_PORT, PEERS_VARIABLE
+from training.contract.layout import PEERS_VARIABLE
 
 DNS_WAIT_S: Final = 15 * 60
 """As long as SageMaker's own toolkit waits for peers' names."""
@@ -17,45 +17,75 @@ _RETRY_S: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where one rank is reached."""
+
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.address}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rendezvous:
     """Where the ranks meet."""
 
-    chief_address: str
-    chief_port: int
-    local_address: str
+    endpoints: tuple[Endpoint, ...]
+    """Of all ranks, in their order."""
+    first_rank: int
+    """Of this host."""
+
+    @property
+    def chief(self) -> Endpoint:
+        """Where global rank 0 is reached."""
+        return self.endpoints[0]
+
+    @property
+    def local(self) -> Endpoint:
+        """Where this host's first rank is reached."""
+        return self.endpoints[self.first_rank]
 
 
-def simulated_rendezvous(cluster: Cluster, peers: str) -> Rendezvous:
+def simulated_rendezvous(cluster: Cluster, peers: str, *, ranks_per_host: int) -> Rendezvous:
     """Take addresses from the peers variable: simulated hosts share one machine and have no names.
 
     Args:
         cluster: the hosts, each of which must be among the peers.
-        peers: a JSON object, host -> "address:port".
+        peers: a JSON object, host -> ["address:port", one for each of its ranks].
+        ranks_per_host: 1 or more.
 
     Raises:
-        ContractError: the variable is malformed or a host is missing.
+        ContractError: the variable is malformed, a host is missing or has too few addresses.
     """
-    addresses = _parse_peers(peers)
-    missing = [host for host in cluster.hosts if host not in addresses]
+    given = _parse_peers(peers)
+    missing = [host for host in cluster.hosts if len(given.get(host, ())) < ranks_per_host]
     if missing:
         raise ContractError(
-            f"{PEERS_VARIABLE} has no address for {', '.join(missing)}. Give one for each of "
-            f"{', '.join(cluster.hosts)}."
+            f"{PEERS_VARIABLE} has too few addresses for {', '.join(missing)}. Give "
+            f"{ranks_per_host}, one per rank, for each of {', '.join(cluster.hosts)}."
         )
-    chief_address, chief_port = addresses[cluster.chief]
     return Rendezvous(
-        chief_address=chief_address,
-        chief_port=chief_port,
-        local_address=addresses[cluster.current_host][0],
+        endpoints=tuple(each for host in cluster.hosts for each in given[host][:ranks_per_host]),
+        first_rank=cluster.host_rank * ranks_per_host,
     )
 
 
-def named_rendezvous(cluster: Cluster) -> Rendezvous:
-    """Take the hosts' own names, which DNS resolves, and the fixed port."""
+def named_rendezvous(cluster: Cluster, *, first_port: int, ranks_per_host: int) -> Rendezvous:
+    """Take the hosts' own names, which DNS resolves, and fixed ports.
+
+    Args:
+        cluster: the hosts.
+        first_port: of local rank 0 on each; the next rank's is the next one.
+        ranks_per_host: 1 or more.
+    """
     return Rendezvous(
-        chief_address=cluster.chief,
-        chief_port=MASTER_PORT,
-        local_address=cluster.current_host,
+        endpoints=tuple(
+            Endpoint(address=host, port=first_port + local_rank)
+            for host in cluster.hosts
+            for local_rank in range(ranks_per_host)
+        ),
+        first_rank=cluster.host_rank * ranks_per_host,
     )
 
 
@@ -101,13 +131,17 @@ def _resolves(host: str, resolve: Callable[[str], object]) -> bool:
     return True
 
 
-def _parse_peers(text: str) -> dict[str, tuple[str, int]]:
+def _parse_peers(text: str) -> dict[str, list[Endpoint]]:
     try:
         peers = json.loads(text)
-        pairs = {host: peer.rpartition(":") for host, peer in peers.items()}
-        return {host: (address, int(port)) for host, (address, _, port) in pairs.items()}
-    except (ValueError, AttributeError):
+        return {host: [_endpoint(one) for one in of_host] for host, of_host in peers.items()}
+    except (ValueError, AttributeError, TypeError):
         raise ContractError(
-            f'{PEERS_VARIABLE} is {text!r}. Give a JSON object of host -> "address:port", '
-            '{"algo-1": "127.0.0.1:7777"}, or unset it to use DNS.'
+            f'{PEERS_VARIABLE} is {text!r}. Give a JSON object of host -> ["address:port" of each '
+            'rank], {"algo-1": ["127.0.0.1:7777"]}, or unset it to use DNS.'
         ) from None
+
+
+def _endpoint(text: str) -> Endpoint:
+    address, _, port = text.rpartition(":")
+    return Endpoint(address=address, port=int(port))

@@ -16,7 +16,7 @@ _TRAINERS: Final = {PYTORCH: "training.pytorch.train"}
 def rank_command(
     framework: str, hyperparameters: Mapping[str, str], *, code_root: Path = CODE_ROOT
 ) -> list[str]:
-    """The end of torchrun's command line: a script of the user's, or the framework's trainer.
+    """What each rank runs: a script of the user's, or the framework's trainer.
 
     The trainer's hyperparameters are checked here, before any process starts; a script's own are
     its own business and become its arguments.
@@ -25,14 +25,14 @@ def rank_command(
         ContractError: the framework has no trainer, the script is not below the code's folder, or
             the trainer does not take these hyperparameters.
     """
-    if framework not in _TRAINERS:
-        raise ContractError(
-            f"There is no trainer for framework {framework!r}. Allowed: {', '.join(_TRAINERS)}. "
-            "Change the last word of ContainerEntrypoint."
-        )
     if PROGRAM in hyperparameters:
         script = _script(hyperparameters[PROGRAM], code_root)
         return [str(script), *script_arguments(hyperparameters)]
+    if framework not in _TRAINERS:
+        raise ContractError(
+            f"There is no trainer for framework {framework!r}. Allowed: {', '.join(_TRAINERS)}. "
+            f"Name a script with hyperparameter {PROGRAM}, or change ContainerEntrypoint."
+        )
     parse_training(hyperparameters)
     return ["--module", _TRAINERS[framework]]
 

@@ -46,8 +46,9 @@ def _training_job(run: StepRun) -> Job:
     arguments = run.arguments
     name = run.workspace.job_name(run.step)
     hosts = host_names(arguments["ResourceConfig"]["InstanceCount"])
-    ports = free_ports(len(hosts))
-    peers = {host: f"127.0.0.1:{port}" for host, port in zip(hosts, ports, strict=True)}
+    devices = run.workspace.devices_per_host
+    ports = iter(free_ports(len(hosts) * devices))
+    peers = {host: [f"127.0.0.1:{next(ports)}" for _ in range(devices)] for host in hosts}
     specification = arguments["AlgorithmSpecification"]
     return Job(
         name=name,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 rank = os.environ["RANK"]
 (Path(os.environ["SM_MODEL_DIR"]) / f"process-{rank}").write_text(str(os.getpid()))
-parent = Path(os.environ["SM_MODEL_DIR"]) / "torchrun"
+parent = Path(os.environ["SM_MODEL_DIR"]) / "parent"
 parent.write_text(str(os.getppid()))
 print(f"rank {rank} waits", flush=True)
 if os.environ.get("SM_HP_KILL") == rank:

@@ -4,11 +4,21 @@ from pathlib import Path
 from training.launcher.diagnosis import FAILURES_FILE, LOGS_FOLDER, Evidence, collect, explain
 
 LOST = "RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:2203."
+ADVICE = "raise an exception"
+LOST_OF_TENSORFLOW = """UnavailableError: Graph execution error:
+
+Detected at node CollectiveReduceV2 defined at (most recent call last):
+  File "/opt/evenshard/training/tensorflow/train.py", line 29, in <module>
+
+Collective ops is aborted by: recvmsg:Connection reset by peer
+Additional GRPC error information from remote target /job:worker/replica:0/task:2"""
 BAD_LINE = "RecordError: part-00003.jsonl, line 17: not JSON"
 
 
 def why(evidence: Evidence, exit_code: int = 1) -> str:
-    return explain(evidence, host="algo-2", first_rank=4, exit_code=exit_code)
+    return explain(
+        evidence, host="algo-2", first_rank=4, exit_code=exit_code, exception_advice=ADVICE
+    )
 
 
 def test_an_exception_is_the_cause_whatever_came_first() -> None:
@@ -35,12 +45,19 @@ def test_ranks_that_torchrun_ended_are_no_cause() -> None:
 def test_a_rank_without_an_exception_beats_lost_peers() -> None:
     evidence = Evidence(exceptions={0: LOST}, exit_codes={0: 1, 1: 2})
     assert "rank 5 exited with 2" in why(evidence)
+    assert why(evidence).endswith(f"To see exceptions here, {ADVICE}.")
 
 
 def test_only_lost_peers_is_secondary() -> None:
     text = why(Evidence(exceptions={0: LOST, 1: LOST}, exit_codes={0: 1, 1: 1}))
     assert text.startswith("Secondary failure on algo-2: ")
     assert LOST in text
+
+
+def test_tensorflow_says_in_one_line_that_it_lost_a_peer() -> None:
+    text = why(Evidence(exceptions={0: LOST_OF_TENSORFLOW}, exit_codes={0: 1}))
+    assert text.startswith("Secondary failure on algo-2: ")
+    assert text.endswith("(UnavailableError: recvmsg:Connection reset by peer)")
 
 
 def test_torchrun_that_lost_the_chief_is_secondary() -> None:
@@ -53,7 +70,7 @@ def test_torchrun_that_failed_itself() -> None:
     evidence = Evidence(exceptions={}, exit_codes={}, agent_error="ValueError: nonsense")
     assert why(evidence) == "algo-2: ValueError: nonsense"
     assert why(Evidence(exceptions={}, exit_codes={}), 7) == (
-        "algo-2: torchrun exited with 7: see its log."
+        "algo-2: the ranks ended with 7: see the log."
     )
 
 

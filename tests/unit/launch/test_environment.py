@@ -11,9 +11,11 @@ from training.launcher.devices import Devices
 from training.launcher.environment import (
     core_count,
     import_path,
+    rank_variables,
+    thread_count,
     toolkit_variables,
-    torch_variables,
 )
+from training.launcher.torchrun import torch_variables
 
 CLUSTER = Cluster(hosts=("algo-1", "algo-2"), current_host="algo-2", network_interface_name="ethwe")
 PROCESSORS = Devices(count=2, gpus=0)
@@ -71,21 +73,23 @@ def test_a_job_without_channels(paths: ContainerPaths) -> None:
 
 
 def test_the_interface_is_the_contracts() -> None:
-    variables = torch_variables(CLUSTER, GPUS, simulated=False)
-    assert variables["NCCL_SOCKET_IFNAME"] == variables["GLOO_SOCKET_IFNAME"] == "ethwe"
+    variables = rank_variables(CLUSTER, GPUS, 2)
+    assert variables["NCCL_SOCKET_IFNAME"] == "ethwe"
+    assert torch_variables(CLUSTER, 2)["GLOO_SOCKET_IFNAME"] == "ethwe"
+    assert variables["OMP_NUM_THREADS"] == "2"
     assert "CUDA_VISIBLE_DEVICES" not in variables
 
 
 def test_processes_that_were_counted_without_gpus_see_none() -> None:
-    assert torch_variables(CLUSTER, PROCESSORS, simulated=False)["CUDA_VISIBLE_DEVICES"] == ""
+    assert rank_variables(CLUSTER, PROCESSORS, 1)["CUDA_VISIBLE_DEVICES"] == ""
 
 
 def test_ranks_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("training.launcher.environment.core_count", lambda: 48)
-    assert torch_variables(CLUSTER, GPUS, simulated=False)["OMP_NUM_THREADS"] == "12"
-    assert torch_variables(CLUSTER, GPUS, simulated=True)["OMP_NUM_THREADS"] == "1"
+    assert thread_count(GPUS, simulated=False) == 12
+    assert thread_count(GPUS, simulated=True) == 1
     monkeypatch.setattr("training.launcher.environment.core_count", lambda: 1)
-    assert torch_variables(CLUSTER, GPUS, simulated=False)["OMP_NUM_THREADS"] == "1"
+    assert thread_count(GPUS, simulated=False) == 1
 
 
 def test_core_count() -> None:

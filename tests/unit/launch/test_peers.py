@@ -5,6 +5,7 @@ import pytest
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.launcher.peers import (
+    Endpoint,
     Rendezvous,
     named_rendezvous,
     simulated_rendezvous,
@@ -14,28 +15,41 @@ from training.launcher.peers import (
 CLUSTER = Cluster(hosts=("algo-1", "algo-2"), current_host="algo-2", network_interface_name="eth0")
 
 
-def test_names_and_the_fixed_port() -> None:
-    assert named_rendezvous(CLUSTER) == Rendezvous(
-        chief_address="algo-1", chief_port=7777, local_address="algo-2"
+def endpoints(*given: tuple[str, int]) -> tuple[Endpoint, ...]:
+    return tuple(Endpoint(address=address, port=port) for address, port in given)
+
+
+def test_names_and_fixed_ports() -> None:
+    rendezvous = named_rendezvous(CLUSTER, first_port=8890, ranks_per_host=2)
+    assert rendezvous == Rendezvous(
+        endpoints=endpoints(("algo-1", 8890), ("algo-1", 8891), ("algo-2", 8890), ("algo-2", 8891)),
+        first_rank=2,
     )
+    assert str(rendezvous.chief) == "algo-1:8890"
+    assert str(rendezvous.local) == "algo-2:8890"
 
 
 def test_peers_replace_both() -> None:
-    peers = json.dumps({"algo-1": "127.0.0.1:4000", "algo-2": "127.0.0.2:4001"})
-    assert simulated_rendezvous(CLUSTER, peers) == Rendezvous(
-        chief_address="127.0.0.1", chief_port=4000, local_address="127.0.0.2"
+    peers = {"algo-2": ["127.0.0.2:4001", "127.0.0.2:4002"], "algo-1": ["127.0.0.1:4000"] * 3}
+    assert simulated_rendezvous(CLUSTER, json.dumps(peers), ranks_per_host=2) == Rendezvous(
+        endpoints=endpoints(*[("127.0.0.1", 4000)] * 2, ("127.0.0.2", 4001), ("127.0.0.2", 4002)),
+        first_rank=2,
     )
 
 
-def test_a_host_without_an_address_is_named() -> None:
-    with pytest.raises(ContractError, match="no address for algo-2"):
-        simulated_rendezvous(CLUSTER, '{"algo-1": "127.0.0.1:4000"}')
+@pytest.mark.parametrize("given", [{}, {"algo-2": ["127.0.0.1:4001"]}])
+def test_a_host_without_an_address_per_rank_is_named(given: dict[str, list[str]]) -> None:
+    peers = {"algo-1": ["127.0.0.1:4000", "127.0.0.1:4001"], **given}
+    with pytest.raises(ContractError, match=r"too few addresses for algo-2\. Give 2, one per rank"):
+        simulated_rendezvous(CLUSTER, json.dumps(peers), ranks_per_host=2)
 
 
-@pytest.mark.parametrize("peers", ["", "[]", '{"algo-1": 4}', '{"algo-1": "127.0.0.1"}'])
+@pytest.mark.parametrize(
+    "peers", ["", "[]", '{"algo-1": 4}', '{"algo-1": "127.0.0.1:4"}', '{"algo-1": ["127.0.0.1"]}']
+)
 def test_malformed_peers_are_refused(peers: str) -> None:
     with pytest.raises(ContractError, match="Give a JSON object of host"):
-        simulated_rendezvous(CLUSTER, peers)
+        simulated_rendezvous(CLUSTER, peers, ranks_per_host=1)
 
 
 class LateNames:

@@ -4,6 +4,7 @@ import pytest
 
 from training.contract.errors import ContractError
 from training.contract.hyperparameters import HyperparameterError
+from training.launcher.frameworks import find_framework
 from training.launcher.program import rank_command
 
 
@@ -48,5 +49,5 @@ def test_a_link_that_leads_outside_is_refused(tmp_path: Path) -> None:
 
 
 def test_unknown_framework() -> None:
-    with pytest.raises(ContractError, match=r"'jax'\. Allowed: pytorch"):
-        rank_command("jax", {})
+    with pytest.raises(ContractError, match=r"'jax'\. Allowed: pytorch, tensorflow"):
+        find_framework("jax")

@@ -83,7 +83,9 @@ def test_gives_the_environment_of_the_contract(stage: Stage, cast: Callable[[str
     assert environment["EVENSHARD_DEVICES_PER_HOST"] == "2"
     peers = json.loads(environment["EVENSHARD_PEERS"])
     assert sorted(peers) == ["algo-1", "algo-2"]
-    assert all(address.startswith("127.0.0.1:") for address in peers.values())
+    addresses = [address for of_host in peers.values() for address in of_host]
+    assert len(set(addresses)) == 4  # one per rank
+    assert all(address.startswith("127.0.0.1:") for address in addresses)
     assert (Path((base / "directory.txt").read_text()) / "evenshard").is_dir()
 
 
