@@ -41,6 +41,8 @@ PEERS_VARIABLE: Final = "EVENSHARD_PEERS"
 """A JSON object host -> ["address:port" of each of its ranks] that replaces DNS and fixed ports.
 Simulated hosts."""
 DEVICES_PER_HOST_VARIABLE: Final = "EVENSHARD_DEVICES_PER_HOST"
+BREAKPOINTS_VARIABLE: Final = "EVENSHARD_BREAKPOINTS"
+"""A JSON object: the moments at which the simulator makes a fault happen. See `breakpoints`."""
 
 MASTER_PORT: Final = 7777
 """Where the chief's rendezvous store listens when no peers are given."""

@@ -12,6 +12,7 @@ By hand, on one host with two devices, the same folder is enough:
     SAGEMAKER_BASE_DIR=folder torchrun --nproc-per-node 2 -m training.pytorch.train
 """
 
+import itertools
 import json
 import logging
 import math
@@ -23,6 +24,7 @@ from torch import nn
 from torch.distributed.elastic.multiprocessing.errors import record
 from torch.nn.parallel import DistributedDataParallel
 
+from training.contract.breakpoints import EVALUATION, START, STEP, Breakpoints
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.failure import lost_peer
@@ -70,12 +72,16 @@ def main() -> None:
     paths = ContainerPaths.from_environment()
     cluster = Cluster.from_file(paths.resource_config_file)
     settings = parse_training(read_hyperparameters(paths.hyperparameters_file))
+    breakpoints = Breakpoints.from_environment(rank=int(os.environ["RANK"]))
+    breakpoints.reach(START)
     with join_ranks() as ranks:
         _set_up_log(ranks)
         task = TextTask(settings)
         model = task.build_model().to(ranks.device)
         replica = DistributedDataParallel(model)
         optimizer = task.build_optimizer(model)
+        steps = itertools.count(1)
+        optimizer.register_step_post_hook(lambda *_: breakpoints.reach(STEP, next(steps)))
         train_data = _train_data(paths, cluster, settings, ranks)
         validation_data = _validation_data(paths, settings, ranks)
         for epoch in range(settings.epochs):
@@ -88,6 +94,7 @@ def main() -> None:
             loss = train_epoch(replica, optimizer, task, batches, plan, ranks)
             seconds = time.monotonic() - start_s
             _check_loss("training", loss, epoch, settings)
+            breakpoints.reach(EVALUATION, epoch)
             validation = validate(model, task, validation_data.epoch(0), ranks)
             _check_loss("validation", validation.loss, epoch, settings)
             if ranks.is_chief:
