@@ -1,7 +1,11 @@
 # Two commands matter: `make demo` (the main job) and `make test`. `make help` lists the rest.
 
 PYTHON ?= python3
+# Whose pipeline `make demo` runs: pytorch or tensorflow. Only that one is installed for it.
 FRAMEWORK ?= pytorch
+ifeq ($(filter $(FRAMEWORK),pytorch tensorflow),)
+$(error FRAMEWORK is '$(FRAMEWORK)'. Allowed: pytorch, tensorflow)
+endif
 # Where pip finds torch; empty: pip's own index. On Linux a plain install brings the CUDA build (several GB);
 # TORCH_INDEX=https://download.pytorch.org/whl/cpu brings the small CPU build.
 TORCH_INDEX ?=
@@ -13,11 +17,13 @@ export BUILDX_NO_DEFAULT_ATTESTATIONS := 1
 
 PIP := .venv/bin/python -m pip --disable-pip-version-check
 PEERS_PIP := .venv-peers/bin/python -m pip --disable-pip-version-check
-TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-train.txt)
+TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-pytorch.txt)
 DEMO_DATA := .evenshard/demo-data
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-all bench-records check format synth deploy clean
+# Two pips at once would spoil the environment.
+.NOTPARALLEL:
 .DELETE_ON_ERROR:
 
 help: ## list the targets
@@ -25,7 +31,7 @@ help: ## list the targets
 
 install: .venv/.dev-installed ## install everything into .venv
 
-demo: .venv/.demo-installed $(DEMO_DATA)/.complete ## run the whole pipeline on two simulated hosts, on real mail
+demo: .venv/.$(FRAMEWORK)-installed $(DEMO_DATA)/.complete ## run the whole pipeline on two simulated hosts, on real mail
 	.venv/bin/evenshard simulate --framework $(FRAMEWORK) --data $(DEMO_DATA) --hosts 2 --devices-per-host 2
 
 test: .venv/.dev-installed ## run the tests
@@ -66,13 +72,21 @@ clean: ## remove what the targets above made
 	@touch $@
 
 .venv/.demo-installed: .venv/.created requirements.txt requirements-train.txt pyproject.toml package-lock.json
-	$(PIP) install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH_PIN)
 	$(PIP) install --quiet -r requirements-train.txt
 	$(PIP) install --quiet --no-deps --editable .
 	npm ci --omit=dev --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-.venv/.dev-installed: .venv/.demo-installed requirements-dev.txt
+.venv/.pytorch-installed: .venv/.demo-installed requirements-pytorch.txt
+	$(PIP) install --quiet $(if $(TORCH_INDEX),--index-url $(TORCH_INDEX)) $(TORCH_PIN)
+	$(PIP) install --quiet -r requirements-pytorch.txt
+	@touch $@
+
+.venv/.tensorflow-installed: .venv/.demo-installed requirements-tensorflow.txt
+	$(PIP) install --quiet -r requirements-tensorflow.txt
+	@touch $@
+
+.venv/.dev-installed: .venv/.pytorch-installed .venv/.tensorflow-installed requirements-dev.txt
 	$(PIP) install --quiet -r requirements-dev.txt
 	npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

@@ -4,7 +4,7 @@ from aws_cdk import IgnoreMode, Stack
 from aws_cdk import aws_ecr_assets as ecr_assets
 from constructs import Construct
 
-from infra.settings import REPOSITORY_ROOT, ImageSettings
+from infra.settings import REPOSITORY_ROOT, BuiltImage, ExistingImage
 from training.contract.layout import FRAMEWORKS
 
 
@@ -17,25 +17,35 @@ class TrainingImage(Construct):
     """Where it is pulled from. May be a token."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, framework: str, settings: ImageSettings
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        framework: str,
+        settings: BuiltImage | ExistingImage,
     ) -> None:
         super().__init__(scope, construct_id)
-        if settings.image_uri is not None:
-            self.uri = settings.image_uri
-            self.repository_arn = _repository_arn(Stack.of(self), settings.image_uri)
-            return
-        asset = ecr_assets.DockerImageAsset(
-            self,
-            "Asset",
-            directory=str(REPOSITORY_ROOT),
-            file=f"training/{framework}/Dockerfile",
-            platform=ecr_assets.Platform.LINUX_AMD64,
-            build_args={"BASE_IMAGE": settings.base_image},
-            exclude=_docker_excludes(framework),
-            ignore_mode=IgnoreMode.DOCKER,
-        )
-        self.uri = asset.image_uri
-        self.repository_arn = asset.repository.repository_arn
+        match settings:
+            case ExistingImage(uri=uri):
+                self.uri = uri
+                self.repository_arn = _repository_arn(Stack.of(self), uri)
+            case BuiltImage(base_image=base_image):
+                asset = _asset(self, framework, base_image)
+                self.uri = asset.image_uri
+                self.repository_arn = asset.repository.repository_arn
+
+
+def _asset(scope: Construct, framework: str, base_image: str) -> ecr_assets.DockerImageAsset:
+    return ecr_assets.DockerImageAsset(
+        scope,
+        "Asset",
+        directory=str(REPOSITORY_ROOT),
+        file=f"training/{framework}/Dockerfile",
+        platform=ecr_assets.Platform.LINUX_AMD64,
+        build_args={"BASE_IMAGE": base_image},
+        exclude=_docker_excludes(framework),
+        ignore_mode=IgnoreMode.DOCKER,
+    )
 
 
 def _docker_excludes(framework: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -10,11 +10,14 @@ from infra.pipeline.capacity import Capacity, has_local_nvme
 from training.contract.hyperparameters import (
     PROGRAM,
     HyperparameterError,
+    Range,
     TrainingHyperparameters,
+    bounds_of,
     decode,
     parse,
 )
-from training.shards.request import HYPERPARAMETERS
+from training.contract.layout import FRAMEWORKS, PYTORCH, TENSORFLOW
+from training.shards.request import HYPERPARAMETERS, QUALITY_THRESHOLD
 
 REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
 CONFIG_DIR = REPOSITORY_ROOT / "config"
@@ -24,6 +27,7 @@ InstanceType = Annotated[str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9-]+$")]
 VolumeGigabytes = Annotated[int, Field(ge=1, le=16_384)]
 MaxRuntimeSeconds = Annotated[int, Field(ge=60, le=2_419_200)]
 """Up to SageMaker's 28 days."""
+Framework = Literal["pytorch", "tensorflow"]
 HyperparameterName = Annotated[str, Field(min_length=1, max_length=256)]
 HyperparameterValue = Annotated[str, Field(max_length=256)]
 """The developer guide's quota; the service model allows 2,500 characters."""
@@ -34,6 +38,14 @@ MOST_HYPERPARAMETERS = 100
 
 class SettingsError(ValueError):
     """The settings cannot be used; the message names file, key and what is allowed."""
+
+
+def _within(bounds: Range) -> Any:  # noqa: ANN401 - pydantic gives constraints no type of their own
+    """The same bounds for a setting: the trainers' are the one truth."""
+    return Field(gt=bounds.above, ge=bounds.minimum, le=bounds.maximum)
+
+
+_FINITE = Field(allow_inf_nan=False)
 
 
 class _Section(BaseModel):
@@ -53,24 +65,62 @@ class StorageSettings(_Section):
     """Days that access logs are kept, 1..3650."""
 
 
-class ImageSettings(_Section):
-    """The image of the containers. Either built at deployment or named by `image_uri`."""
+class BuiltImage(_Section):
+    """An image that a deployment builds from training/<framework>/Dockerfile."""
 
+    kind: Literal["build"]
     base_image: Annotated[
         str, Field(pattern=r"^[a-z0-9.:/_-]+:[A-Za-z0-9._-]+(@sha256:[0-9a-f]{64})?$")
     ]
     """With its tag, or tag and digest; the build argument BASE_IMAGE."""
-    image_uri: (
-        Annotated[
-            str,
-            Field(
-                pattern=r"^\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
-                r"/[a-z0-9._/-]+(:[A-Za-z0-9._-]+|@sha256:[0-9a-f]{64})$"
-            ),
-        ]
-        | None
-    ) = None
-    """An image in Amazon ECR, built from training/pytorch/Dockerfile; nothing is built then."""
+
+
+class ExistingImage(_Section):
+    """An image that exists; nothing is built."""
+
+    kind: Literal["existing"]
+    uri: Annotated[
+        str,
+        Field(
+            pattern=r"^\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
+            r"/[a-z0-9._/-]+(:[A-Za-z0-9._-]+|@sha256:[0-9a-f]{64})$"
+        ),
+    ]
+    """In Amazon ECR; it was built from the framework's Dockerfile, or behaves alike."""
+
+
+Image = Annotated[BuiltImage | ExistingImage, Field(discriminator="kind")]
+
+
+class FrameworkSettings(_Section):
+    """What one framework's pipeline has of its own."""
+
+    image: Image
+    """Of training and evaluation."""
+    hyperparameters: dict[HyperparameterName, HyperparameterValue] = {}
+    """More of them, the same in every execution: the trainer's own, or `program` and a script's."""
+
+    @field_validator("hyperparameters")
+    @classmethod
+    def _known_to_who_reads_them(cls, given: dict[str, str]) -> dict[str, str]:
+        taken = [name for name in given if name in HYPERPARAMETERS]
+        if taken:
+            raise ValueError(
+                f"{', '.join(taken)}: set by {', '.join(HYPERPARAMETERS.values())}, which are "
+                "pipeline parameters. Give defaults in [training], other values at the start."
+            )
+        if len(given) + len(HYPERPARAMETERS) > MOST_HYPERPARAMETERS:
+            raise ValueError(
+                f"{len(given)} of them. Allowed: {MOST_HYPERPARAMETERS - len(HYPERPARAMETERS)}, "
+                f"since a job has at most {MOST_HYPERPARAMETERS} and {len(HYPERPARAMETERS)} are "
+                "pipeline parameters. Put the others into a file beside the script."
+            )
+        if PROGRAM not in given:
+            try:
+                parse(TrainingHyperparameters, {key: decode(text) for key, text in given.items()})
+            except HyperparameterError as error:
+                raise ValueError(str(error)) from error
+        return given
 
 
 class PreflightSettings(_Section):
@@ -107,38 +157,14 @@ class TrainingSettings(_Instances):
     """Training hosts, 1..64; never more than there are shards."""
     capacity: Capacity
     """How the instances are bought."""
-    epochs: Annotated[int, Field(ge=1)]
-    """Times that every record is trained on, 1 or more."""
-    batch_size: Annotated[int, Field(ge=1)]
-    """Records of one rank and one step, 1 or more."""
-    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)]
-    """Above 0."""
-    seed: Annotated[int, Field(ge=0)]
-    """Of weights and shuffling, 0 or more."""
-    hyperparameters: dict[HyperparameterName, HyperparameterValue] = {}
-    """More of them, the same in every execution: the trainer's own, or `program` and a script's."""
-
-    @field_validator("hyperparameters")
-    @classmethod
-    def _known_to_who_reads_them(cls, given: dict[str, str]) -> dict[str, str]:
-        taken = [name for name in given if name in HYPERPARAMETERS]
-        if taken:
-            raise ValueError(
-                f"{', '.join(taken)}: set by {', '.join(HYPERPARAMETERS.values())}, which are "
-                "pipeline parameters. Give defaults in [training], other values at the start."
-            )
-        if len(given) + len(HYPERPARAMETERS) > MOST_HYPERPARAMETERS:
-            raise ValueError(
-                f"{len(given)} of them. Allowed: {MOST_HYPERPARAMETERS - len(HYPERPARAMETERS)}, "
-                f"since a job has at most {MOST_HYPERPARAMETERS} and {len(HYPERPARAMETERS)} are "
-                "pipeline parameters. Put the others into a file beside the script."
-            )
-        if PROGRAM not in given:
-            try:
-                parse(TrainingHyperparameters, {key: decode(text) for key, text in given.items()})
-            except HyperparameterError as error:
-                raise ValueError(str(error)) from error
-        return given
+    epochs: Annotated[int, _within(bounds_of("epochs"))]
+    """Times that every record is trained on."""
+    batch_size: Annotated[int, _within(bounds_of("batch_size"))]
+    """Records of one rank and one step."""
+    learning_rate: Annotated[float, _within(bounds_of("learning_rate")), _FINITE]
+    """The optimizer's."""
+    seed: Annotated[int, _within(bounds_of("seed"))]
+    """Of weights and shuffling."""
 
     @model_validator(mode="after")
     def _one_kind_of_disk(self) -> Self:
@@ -159,7 +185,7 @@ class EvaluationSettings(_Instances):
 class GateSettings(_Section):
     """What a model needs to be registered."""
 
-    quality_threshold: Annotated[float, Field(ge=0, le=1)]
+    quality_threshold: Annotated[float, _within(QUALITY_THRESHOLD), _FINITE]
     """Least accuracy on the test set, 0..1."""
     model_approval_status: Literal["PendingManualApproval", "Approved", "Rejected"]
     """Of a newly registered model."""
@@ -170,26 +196,47 @@ class Settings(_Section):
 
     prefix: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=32)]
     """Starts the name of everything deployed: lower-case letters, digits and single hyphens."""
+    frameworks: Annotated[tuple[Framework, ...], Field(min_length=1, strict=False)]
+    """Whose training pipelines are deployed, one or both; each has its table below."""
+    pytorch: FrameworkSettings
+    tensorflow: FrameworkSettings
     storage: StorageSettings
-    image: ImageSettings
     preflight: PreflightSettings
     training: TrainingSettings
     evaluation: EvaluationSettings
     gate: GateSettings
 
+    def of_framework(self, framework: str) -> FrameworkSettings:
+        """What this framework's pipeline has of its own."""
+        return {PYTORCH: self.pytorch, TENSORFLOW: self.tensorflow}[framework]
+
+    @field_validator("frameworks")
+    @classmethod
+    def _named_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(given)) < len(given):
+            raise ValueError("a framework is named twice. Name each once: it has one pipeline.")
+        return given
+
     @model_validator(mode="after")
-    def _program_is_in_the_image(self) -> Self:
-        program = self.training.hyperparameters.get(PROGRAM)
-        if program is None or self.image.image_uri is not None:
-            return self
-        script = (REPOSITORY_ROOT / decode(program)).resolve()
-        if not script.is_relative_to(REPOSITORY_ROOT / "training") or not script.is_file():
-            raise ValueError(
-                f"training.hyperparameters.{PROGRAM} is {program!r}. Allowed: a file below "
-                f"{REPOSITORY_ROOT / 'training'}, relative to {REPOSITORY_ROOT}, since the image "
-                "holds that folder only. Put the script there, or name an image with image_uri."
-            )
+    def _programs_are_in_their_images(self) -> Self:
+        for framework in self.frameworks:
+            own = self.of_framework(framework)
+            if PROGRAM in own.hyperparameters and isinstance(own.image, BuiltImage):
+                _check_program(framework, own.hyperparameters[PROGRAM])
         return self
+
+
+def _check_program(framework: str, program: str) -> None:
+    code = REPOSITORY_ROOT / "training"
+    script = (REPOSITORY_ROOT / decode(program)).resolve()
+    others = [code / other for other in FRAMEWORKS if other != framework]
+    left_out = not script.is_relative_to(code) or any(map(script.is_relative_to, others))
+    if left_out or not script.is_file():
+        raise ValueError(
+            f"{framework}.hyperparameters.{PROGRAM} is {program!r}. Allowed: a file below {code}, "
+            f"relative to {REPOSITORY_ROOT}, since the image holds that folder only, without the "
+            "other framework's. Put the script there, or name an existing image."
+        )
 
 
 def load_settings(environment: str, config_dir: Path = CONFIG_DIR) -> Settings:

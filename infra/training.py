@@ -1,4 +1,7 @@
-"""The training stack: image, roles, Preflight function, pipeline and model package group."""
+"""The training stack: the Preflight function and, for each framework, image, roles and pipeline."""
+
+from types import MappingProxyType
+from typing import Final
 
 from aws_cdk import CfnOutput, RemovalPolicy, Stack
 from aws_cdk import aws_sagemaker as sagemaker
@@ -14,7 +17,10 @@ from infra.pipeline.validation import check
 from infra.preflight import PreflightFunction
 from infra.settings import Settings
 from infra.storage import StorageStack
-from training.contract.layout import PYTORCH
+from training.contract.layout import PYTORCH, TENSORFLOW
+
+_CONSTRUCT_IDS: Final = MappingProxyType({PYTORCH: "PyTorch", TENSORFLOW: "TensorFlow"})
+"""Start the logical ids of a framework's resources: a new one would replace them all."""
 
 
 class TrainingStack(Stack):
@@ -27,19 +33,20 @@ class TrainingStack(Stack):
             scope,
             construct_id,
             stack_name=f"{settings.prefix}-training",
-            description="Evenshard: training pipeline, its roles, image and model registry",
+            description="Evenshard: training pipelines, their roles, images and model registries",
         )
         function = PreflightFunction(
             self, "Preflight", bucket=storage.data_bucket, settings=settings.preflight
         ).function
-        TrainingPipeline(
-            self,
-            "PyTorch",
-            framework=PYTORCH,
-            settings=settings,
-            storage=storage,
-            preflight_function_arn=function.function_arn,
-        )
+        for framework in settings.frameworks:
+            TrainingPipeline(
+                self,
+                _CONSTRUCT_IDS[framework],
+                framework=framework,
+                settings=settings,
+                storage=storage,
+                preflight_function_arn=function.function_arn,
+            )
 
 
 class TrainingPipeline(Construct):
@@ -57,7 +64,8 @@ class TrainingPipeline(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         name = f"{settings.prefix}-{framework}"
-        image = TrainingImage(self, "Image", framework=framework, settings=settings.image)
+        own = settings.of_framework(framework)
+        image = TrainingImage(self, "Image", framework=framework, settings=own.image)
         data = DataAccess(
             storage_stack_name=storage.stack_name,
             bucket=storage.data_bucket,

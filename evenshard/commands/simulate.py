@@ -13,6 +13,7 @@ from evenshard.errors import ExitCode, UsageError
 from evenshard.output import say
 from evenshard.simulator import Event, Result, SimulationRequest, Status
 from evenshard.simulator.limits import MOST_DEVICES_PER_HOST, MOST_HOSTS
+from training.contract.layout import FRAMEWORKS, PYTORCH
 
 _EXIT_CODES = {Status.SUCCEEDED: ExitCode.DONE, Status.STOPPED: ExitCode.INTERRUPTED}
 
@@ -22,9 +23,10 @@ def simulate(  # noqa: PLR0913 - one argument per option
     framework: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The assembly's pipeline whose name ends in -NAME; pytorch today."
+            metavar="NAME",
+            help=f"The assembly's pipeline whose name ends in -NAME: {' or '.join(FRAMEWORKS)}.",
         ),
-    ] = "pytorch",
+    ] = PYTORCH,
     data: Annotated[
         Path,
         typer.Option(

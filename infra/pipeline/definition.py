@@ -26,9 +26,10 @@ def pipeline_definition(settings: Settings, deployment: Deployment) -> Json:
         What CreatePipeline takes as PipelineDefinition, before it is written as JSON.
     """
     p = Parameters.from_settings(settings, deployment)
+    own = settings.of_framework(deployment.framework)
     steps = [
-        preflight(p, deployment, settings.training),
-        train(p, deployment, settings.training),
+        preflight(p, deployment, own),
+        train(p, deployment, settings.training, own),
         evaluate(p, deployment, settings.evaluation),
         quality_gate(p, on_pass=[register(p, deployment)], on_fail=[reject(p)]),
     ]

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from training.contract.layout import PYTORCH
+
 REPOSITORY_ROOT = Path(__file__).parents[2]
 VENV_BIN = Path(sys.executable).parent
 APP_PATHS = ("app.py", "cdk.json", "config", "infra", "training")
@@ -49,16 +51,20 @@ class Assembly:
         found = self.template(stack)["Resources"].values()
         return [resource for resource in found if resource["Type"] == kind]
 
-    def definition(self) -> dict[str, Any]:
-        """The pipeline's definition, tokens written as `<GetAtt X.Arn>` and the like."""
-        [pipeline] = self.resources("Training", "AWS::SageMaker::Pipeline")
+    def definition(self, framework: str = PYTORCH) -> dict[str, Any]:
+        """A pipeline's definition, tokens written as `<GetAtt X.Arn>` and the like."""
+        [pipeline] = [
+            found
+            for found in self.resources("Training", "AWS::SageMaker::Pipeline")
+            if found["Properties"]["PipelineName"].endswith(f"-{framework}")
+        ]
         body = pipeline["Properties"]["PipelineDefinition"]["PipelineDefinitionBody"]
         loaded: dict[str, Any] = json.loads(_text(body))
         return loaded
 
-    def step(self, name: str) -> dict[str, Any]:
+    def step(self, name: str, framework: str = PYTORCH) -> dict[str, Any]:
         """One step's arguments, those inside the gate included."""
-        steps = list(self.definition()["Steps"])
+        steps = list(self.definition(framework)["Steps"])
         gate = steps[-1]["Arguments"]
         [found] = [
             one for one in [*steps, *gate["IfSteps"], *gate["ElseSteps"]] if one["Name"] == name

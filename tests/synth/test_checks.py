@@ -1,5 +1,6 @@
 """What fails a synth."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,11 @@ from infra.pipeline.definition import pipeline_definition
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.validation import DefinitionError
 from infra.settings import Settings, load_settings
+from training.contract.layout import FRAMEWORKS
 
 pytestmark = pytest.mark.timeout(300)
+
+REGISTRY = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train"
 
 
 @pytest.fixture
@@ -29,9 +33,10 @@ def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> App:
 
 @pytest.fixture
 def settings() -> Settings:
-    """Of an image that exists: nothing is staged, which is faster."""
+    """Of images that exist: nothing is staged, which is faster."""
     values = load_settings("dev").model_dump()
-    values["image"]["image_uri"] = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train/pytorch:1"
+    for framework in FRAMEWORKS:
+        values[framework]["image"] = {"kind": "existing", "uri": f"{REGISTRY}/{framework}:1"}
     return Settings.model_validate(values)
 
 
@@ -78,8 +83,9 @@ def test_an_image_in_ecr_needs_no_docker(app: App, settings: Settings) -> None:
     add_stacks(app, settings)
     artifact = app.synth().get_stack_by_name("evenshard-dev-training")
     text = Path(artifact.template_full_path).read_text()
-    assert "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train/pytorch:1" in text
-    assert ":ecr:eu-west-1:123456789012:repository/train/pytorch" in text
+    for framework in FRAMEWORKS:
+        assert f"{REGISTRY}/{framework}:1" in text
+        assert f":ecr:eu-west-1:123456789012:repository/train/{framework}" in text
     manifest = Path(app.outdir) / "Training.assets.json"
     assert '"dockerImages": {}' in manifest.read_text()
 
@@ -95,3 +101,15 @@ def test_a_definition_that_sagemaker_would_refuse_is_refused(
     monkeypatch.setattr("infra.training.pipeline_definition", broken)
     with pytest.raises(DefinitionError, match="HyperParameters"):
         add_stacks(app, settings)
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_one_framework_can_be_deployed_alone(app: App, settings: Settings, framework: str) -> None:
+    chosen = Settings.model_validate({**settings.model_dump(), "frameworks": [framework]})
+    add_stacks(app, chosen)
+    artifact = app.synth().get_stack_by_name("evenshard-dev-training")
+    resources = json.loads(Path(artifact.template_full_path).read_text())["Resources"].values()
+    [pipeline] = [one for one in resources if one["Type"] == "AWS::SageMaker::Pipeline"]
+    assert pipeline["Properties"]["PipelineName"] == f"evenshard-dev-{framework}"
+    roles = [one for one in resources if one["Type"] == "AWS::IAM::Role"]
+    assert len(roles) == 4

@@ -1,19 +1,23 @@
 """The facts about the templates that matter, each said once."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from tests.synth.conftest import Assembly
+from training.contract.layout import FRAMEWORKS
 
 pytestmark = pytest.mark.timeout(300)
 
+both = pytest.mark.parametrize("framework", FRAMEWORKS)
+NAMES = {"pytorch": "PyTorch", "tensorflow": "TensorFlow"}
 KEY = "<Import evenshard-dev-storage:ExportsOutputFnGetAttDataKey17AFBB84ArnCE2A1BC6>"
 
 
-def channels(assembly: Assembly) -> dict[str, Any]:
-    listed = assembly.step("Train")["InputDataConfig"]
+def channels(assembly: Assembly, framework: str) -> dict[str, Any]:
+    listed = assembly.step("Train", framework)["InputDataConfig"]
     return {one["ChannelName"]: one["DataSource"]["S3DataSource"] for one in listed}
 
 
@@ -26,34 +30,41 @@ def data_bucket(assembly: Assembly) -> dict[str, Any]:
     return found
 
 
-def test_training_data_is_sharded_and_validation_data_is_not(assembly: Assembly) -> None:
-    found = channels(assembly)
+@both
+def test_training_data_is_sharded_and_validation_data_is_not(
+    assembly: Assembly, framework: str
+) -> None:
+    found = channels(assembly, framework)
     assert set(found) == {"train", "validation"}
     assert found["train"]["S3DataDistributionType"] == "ShardedByS3Key"
     assert found["train"]["S3Uri"] == {"Get": "Parameters.TrainDataUri"}
     assert found["validation"]["S3DataDistributionType"] == "FullyReplicated"
 
 
-def test_the_cluster_is_chosen_at_start(assembly: Assembly) -> None:
-    assert assembly.step("Train")["ResourceConfig"] == {
+@both
+def test_the_cluster_is_chosen_at_start(assembly: Assembly, framework: str) -> None:
+    assert assembly.step("Train", framework)["ResourceConfig"] == {
         "InstanceType": {"Get": "Parameters.InstanceType"},
         "InstanceCount": {"Get": "Parameters.InstanceCount"},
         "VolumeSizeInGB": 100,
     }
 
 
-def test_jobs_are_isolated_from_the_network(assembly: Assembly) -> None:
-    assert assembly.step("Train")["EnableNetworkIsolation"] is True
-    assert assembly.step("Evaluate")["NetworkConfig"] == {"EnableNetworkIsolation": True}
+@both
+def test_jobs_are_isolated_from_the_network(assembly: Assembly, framework: str) -> None:
+    assert assembly.step("Train", framework)["EnableNetworkIsolation"] is True
+    assert assembly.step("Evaluate", framework)["NetworkConfig"] == {"EnableNetworkIsolation": True}
 
 
-def test_every_output_is_encrypted_with_the_key(assembly: Assembly) -> None:
-    assert assembly.step("Train")["OutputDataConfig"]["KmsKeyId"] == KEY
-    assert assembly.step("Evaluate")["ProcessingOutputConfig"]["KmsKeyId"] == KEY
+@both
+def test_every_output_is_encrypted_with_the_key(assembly: Assembly, framework: str) -> None:
+    assert assembly.step("Train", framework)["OutputDataConfig"]["KmsKeyId"] == KEY
+    assert assembly.step("Evaluate", framework)["ProcessingOutputConfig"]["KmsKeyId"] == KEY
 
 
-def test_the_gate_compares_accuracy_with_the_threshold(assembly: Assembly) -> None:
-    assert assembly.step("QualityGate")["Conditions"] == [
+@both
+def test_the_gate_compares_accuracy_with_the_threshold(assembly: Assembly, framework: str) -> None:
+    assert assembly.step("QualityGate", framework)["Conditions"] == [
         {
             "Type": "GreaterThanOrEqualTo",
             "LeftValue": {
@@ -67,13 +78,17 @@ def test_the_gate_compares_accuracy_with_the_threshold(assembly: Assembly) -> No
     ]
 
 
-def test_the_registered_model_is_the_trained_one(assembly: Assembly) -> None:
-    register = assembly.step("Register")
+@both
+def test_the_registered_model_is_the_trained_one(assembly: Assembly, framework: str) -> None:
+    register = assembly.step("Register", framework)
     [container] = register["InferenceSpecification"]["Containers"]
     assert container["ModelDataUrl"] == {"Get": "Steps.Train.ModelArtifacts.S3ModelArtifacts"}
-    assert container["Image"] == assembly.step("Train")["AlgorithmSpecification"]["TrainingImage"]
+    assert (
+        container["Image"]
+        == assembly.step("Train", framework)["AlgorithmSpecification"]["TrainingImage"]
+    )
     assert register["ModelApprovalStatus"] == {"Get": "Parameters.ModelApprovalStatus"}
-    assert register["ModelPackageGroupName"] == "evenshard-dev-pytorch"
+    assert register["ModelPackageGroupName"] == f"evenshard-dev-{framework}"
 
 
 def test_the_key_rotates(assembly: Assembly) -> None:
@@ -116,8 +131,11 @@ def test_policies_exist_with_their_roles(assembly: Assembly) -> None:
         assert assembly.resources("Training", kind) == []
 
 
-def test_training_and_evaluation_are_not_one_role(assembly: Assembly) -> None:
-    training, evaluation = (assembly.step(name)["RoleArn"] for name in ("Train", "Evaluate"))
+@both
+def test_training_and_evaluation_are_not_one_role(assembly: Assembly, framework: str) -> None:
+    training, evaluation = (
+        assembly.step(name, framework)["RoleArn"] for name in ("Train", "Evaluate")
+    )
     assert "TrainingRole" in training
     assert "EvaluationRole" in evaluation
 
@@ -136,9 +154,12 @@ def test_the_function_is_current_and_its_log_is_not_kept_forever(assembly: Assem
 
 def test_the_next_deployment_can_make_its_model_package_group(assembly: Assembly) -> None:
     # SageMaker refuses to delete a group that has versions: no model goes with the stack.
-    [group] = assembly.resources("Training", "AWS::SageMaker::ModelPackageGroup")
-    assert group["DeletionPolicy"] == "Delete"
-    assert "ModelPackageGroupName" in group["Properties"]
+    groups = assembly.resources("Training", "AWS::SageMaker::ModelPackageGroup")
+    assert [one["Properties"]["ModelPackageGroupName"] for one in groups] == [
+        "evenshard-dev-pytorch",
+        "evenshard-dev-tensorflow",
+    ]
+    assert {one["DeletionPolicy"] for one in groups} == {"Delete"}
 
 
 def test_access_logs_do_not_stop_a_teardown(assembly: Assembly) -> None:
@@ -154,8 +175,10 @@ def test_access_logs_do_not_stop_a_teardown(assembly: Assembly) -> None:
 
 def test_outputs_say_how_to_go_on(assembly: Assembly) -> None:
     training = assembly.template("Training")["Outputs"]
-    assert training["PyTorchPipelineName"]["Value"] == "evenshard-dev-pytorch"
-    assert training["PyTorchStartCommand"]["Value"].endswith(" evenshard-dev-pytorch")
+    for framework, name in NAMES.items():
+        pipeline = f"evenshard-dev-{framework}"
+        assert training[f"{name}PipelineName"]["Value"] == pipeline
+        assert training[f"{name}StartCommand"]["Value"].endswith(f" {pipeline}")
     storage = assembly.template("Storage")["Outputs"]
     assert storage["DataBucketName"]["Value"] == {"Ref": "Data666C94C7"}
     assert storage["DataBucketName"]["Description"] == (
@@ -169,3 +192,32 @@ def test_outputs_name_commands_that_exist(assembly: Assembly) -> None:
     # `evenshard data` writes folders only.
     for stack in ("Storage", "Training"):
         assert "evenshard data s3://" not in json.dumps(assembly.template(stack))
+
+
+def test_frameworks_share_no_role_image_or_registry(assembly: Assembly) -> None:
+    """Neither pipeline can pass, start or write what is the other's."""
+    own = {}
+    for framework, name in NAMES.items():
+        train, evaluate, register = (
+            assembly.step(step, framework) for step in ("Train", "Evaluate", "Register")
+        )
+        assert train["RoleArn"].startswith(f"<GetAtt {name}")
+        own[framework] = {
+            train["RoleArn"],
+            evaluate["RoleArn"],
+            train["AlgorithmSpecification"]["TrainingImage"],
+            register["ModelPackageGroupName"],
+        }
+    assert len(own["pytorch"] | own["tensorflow"]) == 8
+
+
+def test_but_for_what_is_their_own_the_pipelines_are_one(assembly: Assembly) -> None:
+    first, second = (json.dumps(assembly.definition(framework)) for framework in FRAMEWORKS)
+    assert first != second
+    assert _without_own(first) == _without_own(second)
+
+
+def _without_own(text: str) -> str:
+    named = re.sub(r"pytorch|tensorflow|PyTorch|TensorFlow", "<framework>", text)
+    # The hashes of the role's logical id and of the image.
+    return re.sub(r"(?<=Role)[0-9A-F]{8}|[0-9a-f]{64}", "<hash>", named)

@@ -10,8 +10,11 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def test_it_synthesizes_under_its_own_names(prod_assembly: Assembly) -> None:
-    [pipeline] = prod_assembly.resources("Training", "AWS::SageMaker::Pipeline")
-    assert pipeline["Properties"]["PipelineName"] == "evenshard-prod-pytorch"
+    pipelines = prod_assembly.resources("Training", "AWS::SageMaker::Pipeline")
+    assert {one["Properties"]["PipelineName"] for one in pipelines} == {
+        "evenshard-prod-pytorch",
+        "evenshard-prod-tensorflow",
+    }
     text = (prod_assembly.path / "manifest.json").read_text()
     assert "evenshard-prod-storage" in text
     assert "evenshard-dev" not in text

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.synth.conftest import Assembly
+from training.contract.layout import FRAMEWORKS
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -36,10 +37,12 @@ def test_template(assembly: Assembly, stack: str) -> None:
     for resource in template["Resources"].values():
         if resource["Type"] == "AWS::SageMaker::Pipeline":
             body = resource["Properties"]["PipelineDefinition"]
-            body["PipelineDefinitionBody"] = "<see definition.json>"
+            framework = resource["Properties"]["PipelineName"].rpartition("-")[2]
+            body["PipelineDefinitionBody"] = f"<see definition-{framework}.json>"
     compare(f"{stack}.json", template, sort_keys=True)
 
 
-def test_definition(assembly: Assembly) -> None:
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_definition(assembly: Assembly, framework: str) -> None:
     # In its own order: the console shows parameters and steps in it.
-    compare("definition.json", assembly.definition(), sort_keys=False)
+    compare(f"definition-{framework}.json", assembly.definition(framework), sort_keys=False)

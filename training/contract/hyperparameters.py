@@ -156,6 +156,12 @@ def parse(hyperparameters_type: type[_Parsed], values: Mapping[str, str]) -> _Pa
     )
 
 
+def bounds_of(name: str) -> Range:
+    """The numbers that one of the trainers' hyperparameters may take."""
+    hint = get_type_hints(TrainingHyperparameters, include_extras=True)[name]
+    return _bounds(hint) or Range()
+
+
 def parse_training(values: Mapping[str, str]) -> TrainingHyperparameters:
     """Parse the trainers' hyperparameters; the launcher's own is left out.
 
@@ -172,8 +178,12 @@ def _unknown(name: str, names: list[str]) -> str:
     return f"There is no hyperparameter {name!r}. Allowed: {', '.join(names)}. {advice}"
 
 
-def _convert(name: str, text: str, hint: Any) -> int | float | bool | str:  # noqa: ANN401 (a type hint has no narrower type)
-    bounds = next((extra for extra in get_args(hint) if isinstance(extra, Range)), None)
+def _bounds(hint: Any) -> Range | None:  # noqa: ANN401 (a type hint has no narrower type)
+    return next((extra for extra in get_args(hint) if isinstance(extra, Range)), None)
+
+
+def _convert(name: str, text: str, hint: Any) -> int | float | bool | str:  # noqa: ANN401 (the same)
+    bounds = _bounds(hint)
     kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     value = _literal(text, kind) if get_origin(kind) is Literal else _READERS[kind](text)
     outside = isinstance(value, int | float) and bounds is not None and not bounds.holds(value)

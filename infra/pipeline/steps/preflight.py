@@ -3,7 +3,7 @@
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
-from infra.settings import TrainingSettings
+from infra.settings import FrameworkSettings
 from training.contract.hyperparameters import DATA_FORMAT, PROGRAM
 from training.shards.preflight import OUTPUT_TYPES
 
@@ -12,7 +12,7 @@ NAME = "Preflight"
 DATA_DIGEST = step_property(NAME, "OutputParameters['data_digest']")
 
 
-def preflight(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> Json:
+def preflight(p: Parameters, deployment: Deployment, settings: FrameworkSettings) -> Json:
     """A Lambda function lists the data; if it raises, the execution ends here."""
     given = settings.hyperparameters
     # What decides by itself which files can be read, whatever they are called.

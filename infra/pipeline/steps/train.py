@@ -10,7 +10,7 @@ from infra.pipeline.expressions import Json, as_string, step_property
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import job_retries
 from infra.pipeline.steps.preflight import DATA_DIGEST
-from infra.settings import TrainingSettings
+from infra.settings import FrameworkSettings, TrainingSettings
 from training.contract.layout import (
     DATA_DIGEST_VARIABLE,
     TRAIN_CHANNEL,
@@ -24,7 +24,9 @@ NAME = "Train"
 MODEL_ARTIFACTS = step_property(NAME, "ModelArtifacts.S3ModelArtifacts")
 
 
-def train(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> Json:
+def train(
+    p: Parameters, deployment: Deployment, settings: TrainingSettings, own: FrameworkSettings
+) -> Json:
     """The training job. It waits for Preflight, whose digest it carries."""
     return {
         "Name": NAME,
@@ -41,7 +43,7 @@ def train(p: Parameters, deployment: Deployment, settings: TrainingSettings) -> 
                 "batch_size": as_string(p.batch_size),
                 "learning_rate": as_string(p.learning_rate),
                 "seed": as_string(p.seed),
-                **settings.hyperparameters,
+                **own.hyperparameters,
             },
             "Environment": {DATA_DIGEST_VARIABLE: DATA_DIGEST},
             "InputDataConfig": [

@@ -1,7 +1,7 @@
 """The pipeline definition, built without CDK."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from infra.pipeline.deployment import Deployment
 from infra.pipeline.validation import check
 from infra.settings import Settings, load_settings
 from training.contract.hyperparameters import TrainingHyperparameters, parse
-from training.contract.layout import PYTORCH
+from training.contract.layout import PYTORCH, TENSORFLOW
 from training.contract.metrics import metric_definitions
 from training.shards.listing import StoredObject
 from training.shards.preflight import preflight
@@ -162,7 +162,7 @@ def test_preflight_and_train_get_the_same_numbers(steps: dict[str, Any]) -> None
 
 def test_settings_add_hyperparameters(settings: Settings) -> None:
     values = settings.model_dump()
-    values["training"]["hyperparameters"] = {"program": "training/launch.py", "width": "7"}
+    values["pytorch"]["hyperparameters"] = {"program": "training/launch.py", "width": "7"}
     definition = pipeline_definition(Settings.model_validate(values), DEPLOYMENT)
     asked, trained = (step["Arguments"] for step in definition["Steps"][:2])
     assert list(trained["HyperParameters"]) == [*HYPERPARAMETERS, "program", "width"]
@@ -196,4 +196,17 @@ def test_a_warm_pool_keeps_instances(settings: Settings) -> None:
     definition = pipeline_definition(Settings.model_validate(values), DEPLOYMENT)
     train = definition["Steps"][1]["Arguments"]
     assert train["ResourceConfig"]["KeepAlivePeriodInSeconds"] == 600
+    check(definition)
+
+
+def test_a_framework_has_its_own_commands_and_hyperparameters(settings: Settings) -> None:
+    values = settings.model_dump()
+    values["pytorch"]["hyperparameters"] = {"hidden_dim": "7"}
+    changed = Settings.model_validate(values)
+    deployment = replace(DEPLOYMENT, framework=TENSORFLOW)
+    definition = pipeline_definition(changed, deployment)
+    train, evaluate = (step["Arguments"] for step in definition["Steps"][1:3])
+    assert "hidden_dim" not in train["HyperParameters"]
+    for said in (train["AlgorithmSpecification"], evaluate["AppSpecification"]):
+        assert said["ContainerEntrypoint"][-1] == TENSORFLOW
     check(definition)

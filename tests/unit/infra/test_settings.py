@@ -6,13 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from infra.settings import CONFIG_DIR, Settings, SettingsError, load_settings
+from infra.settings import CONFIG_DIR, Settings, SettingsError, TrainingSettings, load_settings
+from training.contract.hyperparameters import bounds_of
+from training.shards.request import HYPERPARAMETERS as HYPERPARAMETER_PARAMETERS
 
 
 @pytest.fixture
 def config_dir(tmp_path: Path) -> Path:
     shutil.copy(CONFIG_DIR / "dev.toml", tmp_path)
     return tmp_path
+
+
+IMAGE = '[pytorch.image]\nkind = "build"'
+EXISTING = "[pytorch.image]\nkind = 'existing'\nuri = '"
+ECR_IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
 
 
 def edit(config_dir: Path, old: str, new: str) -> None:
@@ -65,6 +72,7 @@ def test_an_environment_is_a_name_not_a_path(config_dir: Path) -> None:
         ("instance_count = 2", "instance_count = 65", "training.instance_count", "equal to 64"),
         ("instance_count = 2", "instance_count = 2.5", "training.instance_count", "integer"),
         ("epochs = 3", "epochs = 0", "training.epochs", "greater than or equal to 1"),
+        ("epochs = 3", "epochs = 2_147_483_648", "training.epochs", "equal to 2147483647"),
         ("epochs = 3", "epochs = true", "training.epochs", "valid integer"),
         ("batch_size = 32", 'batch_size = "32"', "training.batch_size", "valid integer"),
         (
@@ -75,6 +83,10 @@ def test_an_environment_is_a_name_not_a_path(config_dir: Path) -> None:
         ),
         ("learning_rate = 0.005", "learning_rate = nan", "training.learning_rate", "finite"),
         ("seed = 0", "seed = -1", "training.seed", "greater than or equal to 0"),
+        ('["pytorch", "tensorflow"]', "[]", "frameworks", "at least 1 item"),
+        ('["pytorch", "tensorflow"]', '["jax"]', "frameworks.0", "'pytorch' or 'tensorflow'"),
+        ('["pytorch", "tensorflow"]', '["pytorch", "pytorch"]', "frameworks", "named twice"),
+        ("[tensorflow.image]", "[jax.image]", "tensorflow.image", "Field required"),
         ("max_runtime_s = 86_400", "max_runtime_s = 1", "training.max_runtime_s", "equal to 60"),
         ('kind = "on-demand"', 'kind = "spot"', "training.capacity", "'on-demand', 'warm-pool'"),
         (
@@ -114,10 +126,16 @@ def test_an_environment_is_a_name_not_a_path(config_dir: Path) -> None:
             "'PendingManualApproval', 'Approved' or 'Rejected'",
         ),
         (
-            "[preflight]",
-            'image_uri = "docker.io/library/python:3.12"\n[preflight]',
-            "image.image_uri",
+            f"{IMAGE}\nbase_image = ",
+            f"{EXISTING}docker.io/library/python:3.12'\n#",
+            "pytorch.image.existing.uri",
             "match pattern",
+        ),
+        (
+            f"{IMAGE}\n",
+            f"{EXISTING}{ECR_IMAGE}'\n",
+            "pytorch.image.existing.base_image",
+            "Extra inputs",
         ),
     ],
 )
@@ -131,7 +149,7 @@ def test_refuses_by_file_and_key(config_dir: Path, old: str, new: str, key: str,
     assert said in message
 
 
-HYPERPARAMETERS = "[training.hyperparameters]\n"
+HYPERPARAMETERS = "[pytorch.hyperparameters]\n"
 
 
 @pytest.mark.parametrize(
@@ -155,18 +173,19 @@ def test_refuses_hyperparameters(config_dir: Path, lines: str, said: str) -> Non
     with pytest.raises(SettingsError, match=said) as refused:
         load_settings("dev", config_dir)
     assert f"{config_dir / 'dev.toml'}: " in str(refused.value)
-    assert "\n  training.hyperparameters: " in str(refused.value)
+    assert "\n  pytorch.hyperparameters: " in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("hidden_dim = 64", r"training\.hyperparameters\.hidden_dim: .*valid string.*given: 64"),
-        (f'dtype = "{"x" * 257}"', r"training\.hyperparameters\.dtype: .*at most 256 characters"),
-        ('program = "training/none.py"', r"training\.hyperparameters\.program is .*training/none"),
+        ("hidden_dim = 64", r"pytorch\.hyperparameters\.hidden_dim: .*valid string.*given: 64"),
+        (f'dtype = "{"x" * 257}"', r"pytorch\.hyperparameters\.dtype: .*at most 256 characters"),
+        ('program = "training/none.py"', r"pytorch\.hyperparameters\.program is .*training/none"),
         ('program = "app.py"', r"program is 'app\.py'.*image holds that folder only"),
         ('program = "training/../app.py"', "image holds that folder only"),
         ('program = ""', "program is ''"),
+        ('program = "training/tensorflow/train.py"', "without the other framework's"),
     ],
 )
 def test_refuses_a_hyperparameter(config_dir: Path, line: str, said: str) -> None:
@@ -186,19 +205,51 @@ def test_refuses_a_hyperparameter(config_dir: Path, line: str, said: str) -> Non
 def test_takes_hyperparameters(config_dir: Path, given: dict[str, str]) -> None:
     lines = "\n".join(f"{name} = '{value}'" for name, value in given.items())
     edit(config_dir, HYPERPARAMETERS, f"{HYPERPARAMETERS}{lines}\n")
-    assert load_settings("dev", config_dir).training.hyperparameters == given
+    assert load_settings("dev", config_dir).pytorch.hyperparameters == given
 
 
 def test_an_image_of_ones_own_may_hold_any_program() -> None:
     values = load_settings("dev").model_dump()
-    values["image"]["image_uri"] = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
-    values["training"]["hyperparameters"] = {"program": "mine.py"}
+    values["pytorch"] = {
+        "image": {"kind": "existing", "uri": ECR_IMAGE},
+        "hyperparameters": {"program": "mine.py"},
+    }
     assert Settings.model_validate(values)
+
+
+def test_a_framework_that_is_not_deployed_may_lack_its_program() -> None:
+    values = load_settings("dev").model_dump()
+    values["pytorch"]["hyperparameters"] = {"program": "training/none.py"}
+    values["frameworks"] = ["tensorflow"]
+    assert Settings.model_validate(values)
+    values["frameworks"] = ["tensorflow", "pytorch"]
+    with pytest.raises(ValueError, match=r"pytorch\.hyperparameters\.program"):
+        Settings.model_validate(values)
+
+
+def test_numbers_have_the_trainers_bounds() -> None:
+    accepted = load_settings("dev").model_dump()["training"]
+    for name in HYPERPARAMETER_PARAMETERS:
+        bounds = bounds_of(name)
+        assert bounds.holds(accepted[name])
+        for edge in (bounds.minimum, bounds.above, bounds.maximum):
+            for number in [] if edge is None else [edge - 1, edge, edge + 1]:
+                given = type(accepted[name])(number)
+                refused = refuses({**accepted, name: given})
+                assert refused is not bounds.holds(given), (name, given)
+
+
+def refuses(training: dict[str, object]) -> bool:
+    try:
+        TrainingSettings.model_validate(training)
+    except ValueError:
+        return True
+    return False
 
 
 def test_no_hyperparameters_are_needed(config_dir: Path) -> None:
     edit(config_dir, HYPERPARAMETERS, "")
-    assert load_settings("dev", config_dir).training.hyperparameters == {}
+    assert load_settings("dev", config_dir).pytorch.hyperparameters == {}
 
 
 def test_says_every_wrong_value(config_dir: Path) -> None:
