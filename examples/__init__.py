@@ -1,0 +1,1 @@
+"""The usual example of sharded training, for each framework, written so that it works."""

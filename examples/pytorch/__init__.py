@@ -1,0 +1,1 @@
+"""The PyTorch loop over lines of text."""
