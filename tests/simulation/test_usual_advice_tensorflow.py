@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from evenshard.simulator.hosts import free_ports
 from tests.simulation.bare import run_bare
-from tests.simulation.launched import free_port
 
 pytestmark = pytest.mark.timeout(200)  # TensorFlow starts twice; two noisy cores
 
@@ -24,7 +24,7 @@ HOST_LINES = [[line for lines in shards.values() for line in lines] for shards i
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
     """All attempts in one process per host: most of the time goes into starting TensorFlow."""
-    addresses = [f"127.0.0.1:{free_port()}" for _ in SHARDS]
+    addresses = [f"127.0.0.1:{port}" for port in free_ports(len(SHARDS))]
     environments = []
     for index, shards in enumerate(SHARDS):
         channel = tmp_path_factory.mktemp(f"host-{index}")
