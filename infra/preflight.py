@@ -1,6 +1,6 @@
 """The Preflight function: its code, its log and its role."""
 
-from aws_cdk import Duration, IgnoreMode, RemovalPolicy
+from aws_cdk import Duration, IgnoreMode
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -9,18 +9,11 @@ from constructs import Construct
 
 from infra.access.data import DATASETS
 from infra.access.statements import acting_for
+from infra.logs import own_log_group
 from infra.settings import REPOSITORY_ROOT, PreflightSettings
 
 TIMEOUT_S = 240
 """Pipelines wait 10 minutes for a function, and not always that long. Source: docs/facts.md 8."""
-
-_RETENTION = {
-    7: logs.RetentionDays.ONE_WEEK,
-    30: logs.RetentionDays.ONE_MONTH,
-    90: logs.RetentionDays.THREE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-}
 
 
 class PreflightFunction(Construct):
@@ -35,12 +28,7 @@ class PreflightFunction(Construct):
         settings: PreflightSettings,
     ) -> None:
         super().__init__(scope, construct_id)
-        log_group = logs.LogGroup(
-            self,
-            "Log",
-            retention=_RETENTION[settings.log_days],
-            removal_policy=RemovalPolicy.DESTROY,
-        )
+        log_group = own_log_group(self, "Log", days=settings.log_days)
         self.function = lambda_.Function(
             self,
             "Function",

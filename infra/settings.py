@@ -4,9 +4,13 @@ import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
+from infra.network.settings import Network, addresses_problem
 from infra.pipeline.capacity import Capacity, has_local_nvme
+from infra.section import LogDays
+from infra.section import Section as _Section
+from infra.target import TargetSettings
 from training.contract.hyperparameters import (
     PROGRAM,
     HyperparameterError,
@@ -46,12 +50,6 @@ def _within(bounds: Range) -> Any:  # noqa: ANN401 - pydantic gives constraints 
 
 
 _FINITE = Field(allow_inf_nan=False)
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
 
 
 class StorageSettings(_Section):
@@ -97,7 +95,7 @@ class FrameworkSettings(_Section):
 
     image: Image
     """Of training and evaluation."""
-    hyperparameters: dict[HyperparameterName, HyperparameterValue] = {}
+    hyperparameters: dict[HyperparameterName, HyperparameterValue] = Field(default_factory=dict)
     """More of them, the same in every execution: the trainer's own, or `program` and a script's."""
 
     @field_validator("hyperparameters")
@@ -126,8 +124,8 @@ class FrameworkSettings(_Section):
 class PreflightSettings(_Section):
     """The function that looks at the data first."""
 
-    log_days: Literal[7, 30, 90, 180, 365]
-    """Days that its log is kept; CloudWatch Logs offers certain numbers only."""
+    log_days: LogDays
+    """Days that its log is kept."""
 
 
 class _Instances(_Section):
@@ -205,6 +203,19 @@ class Settings(_Section):
     training: TrainingSettings
     evaluation: EvaluationSettings
     gate: GateSettings
+    network: Network
+    target: TargetSettings = TargetSettings()
+
+    @model_validator(mode="after")
+    def _subnets_have_addresses(self) -> Self:
+        problem = addresses_problem(
+            self.network,
+            instance_count=self.training.instance_count,
+            instance_types=self.training.instance_types,
+        )
+        if problem:
+            raise ValueError(problem)
+        return self
 
     def of_framework(self, framework: str) -> FrameworkSettings:
         """What this framework's pipeline has of its own."""

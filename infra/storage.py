@@ -1,22 +1,23 @@
 """The storage stack: the data bucket, its key and its access logs."""
 
-from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack
+from aws_cdk import CfnOutput, Duration, RemovalPolicy
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
 from infra.settings import Settings, StorageSettings
+from infra.stack import EnvironmentStack
 
 
-class StorageStack(Stack):
+class StorageStack(EnvironmentStack):
     """Holds what outlives a training pipeline."""
 
     def __init__(self, scope: Construct, construct_id: str, *, settings: Settings) -> None:
         super().__init__(
             scope,
             construct_id,
-            stack_name=f"{settings.prefix}-storage",
-            description="Evenshard: data bucket, encryption key, access logs",
+            settings=settings,
+            description="data bucket, encryption key, access logs",
         )
         removal = RemovalPolicy.RETAIN if settings.storage.retain_data else RemovalPolicy.DESTROY
         self.key = kms.Key(

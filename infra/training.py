@@ -1,5 +1,6 @@
 """The training stack: the Preflight function and, for each framework, image, roles and pipeline."""
 
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
@@ -8,14 +9,15 @@ from aws_cdk import aws_sagemaker as sagemaker
 from constructs import Construct
 
 from infra.access.data import DataAccess
-from infra.access.jobs import EvaluationRole, TrainingRole
+from infra.access.jobs import EvaluationRole, JobAccess, TrainingRole
 from infra.access.pipeline import PipelineAccess, PipelineRole
 from infra.images import TrainingImage
 from infra.pipeline.definition import pipeline_definition
-from infra.pipeline.deployment import Deployment
+from infra.pipeline.deployment import Deployment, JobNetwork
 from infra.pipeline.validation import check
 from infra.preflight import PreflightFunction
 from infra.settings import Settings
+from infra.stack import EnvironmentStack
 from infra.storage import StorageStack
 from training.contract.layout import PYTORCH, TENSORFLOW
 
@@ -23,20 +25,29 @@ _CONSTRUCT_IDS: Final = MappingProxyType({PYTORCH: "PyTorch", TENSORFLOW: "Tenso
 """Start the logical ids of a framework's resources: a new one would replace them all."""
 
 
-class TrainingStack(Stack):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foundation:
+    """What training pipelines stand on."""
+
+    storage: StorageStack
+    network: JobNetwork | None
+    """None: SageMaker's own."""
+
+
+class TrainingStack(EnvironmentStack):
     """One training pipeline for each framework, on the data of the storage stack."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, settings: Settings, storage: StorageStack
+        self, scope: Construct, construct_id: str, *, settings: Settings, foundation: Foundation
     ) -> None:
         super().__init__(
             scope,
             construct_id,
-            stack_name=f"{settings.prefix}-training",
-            description="Evenshard: training pipelines, their roles, images and model registries",
+            settings=settings,
+            description="training pipelines, their roles, images and model registries",
         )
         function = PreflightFunction(
-            self, "Preflight", bucket=storage.data_bucket, settings=settings.preflight
+            self, "Preflight", bucket=foundation.storage.data_bucket, settings=settings.preflight
         ).function
         for framework in settings.frameworks:
             TrainingPipeline(
@@ -44,7 +55,7 @@ class TrainingStack(Stack):
                 _CONSTRUCT_IDS[framework],
                 framework=framework,
                 settings=settings,
-                storage=storage,
+                foundation=foundation,
                 preflight_function_arn=function.function_arn,
             )
 
@@ -59,12 +70,12 @@ class TrainingPipeline(Construct):
         *,
         framework: str,
         settings: Settings,
-        storage: StorageStack,
+        foundation: Foundation,
         preflight_function_arn: str,
     ) -> None:
         super().__init__(scope, construct_id)
         name = f"{settings.prefix}-{framework}"
-        own = settings.of_framework(framework)
+        storage, own = foundation.storage, settings.of_framework(framework)
         image = TrainingImage(self, "Image", framework=framework, settings=own.image)
         data = DataAccess(
             storage_stack_name=storage.stack_name,
@@ -72,15 +83,18 @@ class TrainingPipeline(Construct):
             key=storage.key,
             image_repository_arn=image.repository_arn,
         )
+        jobs = JobAccess(data=data, network=foundation.network)
         deployment = Deployment(
             framework=framework,
             bucket_name=storage.data_bucket.bucket_name,
             key_arn=storage.key.key_arn,
             image_uri=image.uri,
-            training_role_arn=TrainingRole(self, "TrainingRole", access=data).role.role_arn,
-            evaluation_role_arn=EvaluationRole(self, "EvaluationRole", access=data).role.role_arn,
+            training_role_arn=TrainingRole(self, "TrainingRole", access=jobs).role.role_arn,
+            evaluation_role_arn=EvaluationRole(self, "EvaluationRole", access=jobs).role.role_arn,
             preflight_function_arn=preflight_function_arn,
             model_package_group_name=name,
+            network=foundation.network,
+            encrypt_traffic=settings.network.encrypt_traffic,
         )
         pipeline_role = PipelineRole(
             self,

@@ -20,6 +20,10 @@ from infra.access.data import (
     WRITE_OBJECTS,
     DataAccess,
 )
+from infra.access.network_interfaces import (
+    network_interface_policy,
+    network_interface_reasons,
+)
 from infra.access.statements import (
     PULL_ACTIONS,
     SAGEMAKER,
@@ -29,9 +33,17 @@ from infra.access.statements import (
     sagemaker_arn,
 )
 from infra.checks.nag import acknowledge
+from infra.pipeline.deployment import JobNetwork
 
 PIPELINE_JOBS = "pipelines-*"
 """Pipelines name their jobs pipelines-<execution>-<step>-<suffix>. Source: docs/facts.md 4."""
+
+LOG_ACTIONS = (
+    "logs:CreateLogGroup",
+    "logs:CreateLogStream",
+    "logs:DescribeLogStreams",
+    "logs:PutLogEvents",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +75,19 @@ _EVALUATION = _JobKind(
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobAccess:
+    """What jobs work on, and where."""
+
+    data: DataAccess
+    network: JobNetwork | None
+    """None: SageMaker's own."""
+
+
 class TrainingRole(Construct):
     """Reads data sets, writes below its executions' training folders."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, access: DataAccess) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, access: JobAccess) -> None:
         super().__init__(scope, construct_id)
         self.role = _job_role(self, _TRAINING, access)
 
@@ -74,31 +95,34 @@ class TrainingRole(Construct):
 class EvaluationRole(Construct):
     """Reads data sets and models, writes below its executions' evaluation folders."""
 
-    def __init__(self, scope: Construct, construct_id: str, *, access: DataAccess) -> None:
+    def __init__(self, scope: Construct, construct_id: str, *, access: JobAccess) -> None:
         super().__init__(scope, construct_id)
         self.role = _job_role(self, _EVALUATION, access)
 
 
-def _job_role(scope: Construct, kind: _JobKind, access: DataAccess) -> iam.Role:
-    stack = Stack.of(scope)
+def _job_role(scope: Construct, kind: _JobKind, access: JobAccess) -> iam.Role:
+    stack, data, network = Stack.of(scope), access.data, access.network
     role = iam.Role(
         scope,
         "Role",
         description=kind.description,
         assumed_by=acting_for(SAGEMAKER, sagemaker_arn(stack, f"{kind.resource}/{PIPELINE_JOBS}")),
         inline_policies={
-            "data": _data_policy(kind, access),
+            "data": _data_policy(kind, data),
             "logs-and-metrics": _logs_and_metrics_policy(stack, kind),
             "image": policy(
-                {access.image_repository_arn: PULL_ACTIONS, "*": ["ecr:GetAuthorizationToken"]}
+                {data.image_repository_arn: PULL_ACTIONS, "*": ["ecr:GetAuthorizationToken"]}
             ),
+            **({"network": network_interface_policy(stack, network)} if network else {}),
         },
     )
-    acknowledge(role, _reasons(kind, access))
+    acknowledge(role, _reasons(stack, kind, data))
+    if network:
+        acknowledge(role, network_interface_reasons(stack))
     return role
 
 
-def _reasons(kind: _JobKind, access: DataAccess) -> dict[str, str]:
+def _reasons(stack: Stack, kind: _JobKind, access: DataAccess) -> dict[str, str]:
     folders = {
         DATASETS: "A starter chooses the data set; all lie in this folder. Reading only.",
         TRAINING_OUTPUTS: "Execution ids and job names are made at run time.",
@@ -107,12 +131,12 @@ def _reasons(kind: _JobKind, access: DataAccess) -> dict[str, str]:
     }
     return {
         **{access.finding(objects): folders[objects] for objects in kind.objects},
-        finding("logs", f"log-group:{kind.logs}:log-stream:*"): (
+        finding(stack, "logs", f"log-group:{kind.logs}:log-stream:*"): (
             "Streams are named after jobs and hosts, which are named at run time."
         ),
         "IAM5[Resource::*]": (
-            "cloudwatch:PutMetricData and ecr:GetAuthorizationToken have no resources; the former "
-            "is bound to one namespace."
+            "cloudwatch:PutMetricData, which is bound to one namespace, ecr:GetAuthorizationToken "
+            "and, in a VPC, ec2:Describe... have no resources."
         ),
     }
 
@@ -135,13 +159,7 @@ def _logs_and_metrics_policy(stack: Stack, kind: _JobKind) -> iam.PolicyDocument
         resource_name=kind.logs,
         arn_format=ArnFormat.COLON_RESOURCE_NAME,
     )
-    actions = (
-        "logs:CreateLogGroup",
-        "logs:CreateLogStream",
-        "logs:DescribeLogStreams",
-        "logs:PutLogEvents",
-    )
-    document = policy({group: actions, f"{group}:log-stream:*": actions})
+    document = policy({group: LOG_ACTIONS, f"{group}:log-stream:*": LOG_ACTIONS})
     document.add_statements(
         iam.PolicyStatement(
             actions=["cloudwatch:PutMetricData"],

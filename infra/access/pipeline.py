@@ -50,21 +50,23 @@ class PipelineRole(Construct):
                 "outputs": _outputs_policy(access.data),
             },
         )
-        acknowledge(self.role, _reasons(access))
+        acknowledge(self.role, _reasons(stack, access))
 
 
-def _reasons(access: PipelineAccess) -> dict[str, str]:
+def _reasons(stack: Stack, access: PipelineAccess) -> dict[str, str]:
     group = access.deployment.model_package_group_name
     return {
         access.data.finding(EVALUATIONS): "Execution ids are made at run time. One file each.",
         access.data.finding(MODELS): "Execution ids and job names are made at run time.",
-        finding("sagemaker", f"training-job/{PIPELINE_JOBS}"): (
+        finding(stack, "sagemaker", f"training-job/{PIPELINE_JOBS}"): (
             "Pipelines make their jobs' names, with this start."
         ),
-        finding("sagemaker", f"processing-job/{PIPELINE_JOBS}"): (
+        finding(stack, "sagemaker", f"processing-job/{PIPELINE_JOBS}"): (
             "Pipelines make their jobs' names, with this start."
         ),
-        finding("sagemaker", f"model-package/{group}/*"): "The registry numbers the versions.",
+        finding(
+            stack, "sagemaker", f"model-package/{group}/*"
+        ): "The registry numbers the versions.",
     }
 
 

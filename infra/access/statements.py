@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import ArnFormat, Aws, Stack
+from aws_cdk import ArnFormat, Aws, Stack, Token
 from aws_cdk import aws_iam as iam
 
 SAGEMAKER = "sagemaker.amazonaws.com"
@@ -42,7 +42,8 @@ def acting_for(service: str, *source_arns: str) -> iam.IPrincipal:
     return iam.ServicePrincipal(service, conditions=conditions)
 
 
-def finding(service: str, resource: str) -> str:
-    """cdk-nag's name for access to `resource`, which has a wildcard, of this account."""
-    arn = f"arn:<AWS::Partition>:{service}:<AWS::Region>:<AWS::AccountId>"
-    return f"IAM5[Resource::{arn}:{resource}]"
+def finding(stack: Stack, service: str, resource: str) -> str:
+    """cdk-nag's name for access to `resource`, which has a wildcard, of the stack's account."""
+    region = "<AWS::Region>" if Token.is_unresolved(stack.region) else stack.region
+    account = "<AWS::AccountId>" if Token.is_unresolved(stack.account) else stack.account
+    return f"IAM5[Resource::arn:<AWS::Partition>:{service}:{region}:{account}:{resource}]"

@@ -13,6 +13,20 @@ EVALUATION_FOLDER = "evaluation"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobNetwork:
+    """Where the hosts of jobs are put; each name may be a CDK token."""
+
+    subnet_ids: tuple[str, ...]
+    """SageMaker runs a job in one of them."""
+    security_group_id: str
+    """Lets the hosts of a job reach each other."""
+
+    def vpc_config(self) -> dict[str, list[str]]:
+        """The same as the API writes it."""
+        return {"SecurityGroupIds": [self.security_group_id], "Subnets": list(self.subnet_ids)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Deployment:
     """Names and ARNs of the resources around one pipeline; each may be a CDK token."""
 
@@ -28,6 +42,10 @@ class Deployment:
     evaluation_role_arn: str
     preflight_function_arn: str
     model_package_group_name: str
+    network: JobNetwork | None = None
+    """None: SageMaker's own."""
+    encrypt_traffic: bool = False
+    """Between the hosts of a training job."""
 
     def data_uri(self, split: str) -> str:
         """Where `train`, `validation` or `test` lies by default."""

@@ -14,6 +14,7 @@ Templates = dict[str, Document]
 
 ASSUME = "sts:AssumeRole"
 WITH_ARN = {"AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::Function", "AWS::S3::Bucket"}
+LOOKED_AT = {*WITH_ARN, "AWS::EC2::FlowLog", "AWS::SageMaker::Pipeline"}
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,7 +40,7 @@ def conditions(given: Mapping[str, Any]) -> str:
 
 
 def resolved_templates(assembly: Assembly) -> Templates:
-    """Every template, with names and ARNs in place of references."""
+    """What has to do with access, with names and ARNs in place of references."""
     templates = assembly.templates()
     resolver = Resolver(templates)
     found: Templates = {}
@@ -50,6 +51,7 @@ def resolved_templates(assembly: Assembly) -> Templates:
                 "Properties": resolver.resolve(resource.get("Properties", {}), stack, name),
             }
             for name, resource in template["Resources"].items()
+            if resource["Type"] in LOOKED_AT
         }
         for name, resource in resources.items():
             if resource["Type"] in WITH_ARN:

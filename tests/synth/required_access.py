@@ -25,6 +25,13 @@ LOGS = (
     "logs:DescribeLogStreams",
     "logs:PutLogEvents",
 )
+DESCRIBE_NETWORK = (
+    "ec2:DescribeDhcpOptions",
+    "ec2:DescribeNetworkInterfaces",
+    "ec2:DescribeSecurityGroups",
+    "ec2:DescribeSubnets",
+    "ec2:DescribeVpcs",
+)
 JOBS = {
     "Training": ("TrainingJob", "training-job", "/aws/sagemaker/TrainingJobs"),
     "Processing": ("ProcessingJob", "processing-job", "/aws/sagemaker/ProcessingJobs"),
@@ -106,6 +113,9 @@ class Pipeline:
         group = f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{logs}"
         yield from each(role, LOGS, group)
         yield from each(role, LOGS, f"{group}:log-stream:*")
+        network = arguments.get("VpcConfig") or arguments.get("NetworkConfig", {}).get("VpcConfig")
+        if network:
+            yield from _interfaces(role, network)
         namespace = {"StringEquals": {"cloudwatch:namespace": logs}}
         yield Grant(role, "cloudwatch:PutMetricData", "*", conditions(namespace))
 
@@ -224,7 +234,31 @@ def required(templates: Templates) -> set[Grant]:
         pipeline = Pipeline(properties, keys_of_buckets(templates))
         found.update(pipeline.required())
         found.update(_functions(templates, pipeline))
+    for flow_log in of_type(templates, "AWS::EC2::FlowLog"):
+        found.update(_flow_log(flow_log))
     return found
+
+
+def _interfaces(role: str, network: Document) -> Iterator[Grant]:
+    """What puts the hosts of a job into a VPC."""
+    subnets = [ec2(f"subnet/{one}") for one in network["Subnets"]]
+    groups = [ec2(f"security-group/{one}") for one in network["SecurityGroupIds"]]
+    interfaces = ec2("network-interface/*")
+    for made_of in (*subnets, *groups, interfaces):
+        yield Grant(role, "ec2:CreateNetworkInterface", made_of)
+    deleting = ("ec2:DeleteNetworkInterface", "ec2:DeleteNetworkInterfacePermission")
+    yield from each(role, deleting, interfaces)
+    lent = conditions({"ArnEquals": {"ec2:Subnet": subnets}})
+    yield Grant(role, "ec2:CreateNetworkInterfacePermission", interfaces, lent)
+    yield from each(role, DESCRIBE_NETWORK, "*")
+
+
+def _flow_log(properties: Document) -> Iterator[Grant]:
+    role = properties["DeliverLogsPermissionArn"]
+    yield trust(role, "vpc-flow-logs.amazonaws.com", [ec2("vpc-flow-log/*")])
+    group = f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{properties['LogGroupName']}:*"
+    writing = ("logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents")
+    yield from each(role, writing, group)
 
 
 def _functions(templates: Templates, pipeline: Pipeline) -> Iterator[Grant]:
@@ -290,6 +324,11 @@ def each(role: str, actions: Sequence[str], resource: str) -> Iterator[Grant]:
 def sagemaker(resource: str) -> str:
     """The ARN of a SageMaker resource."""
     return f"arn:aws:sagemaker:{REGION}:{ACCOUNT}:{resource}"
+
+
+def ec2(resource: str) -> str:
+    """The ARN of an EC2 resource."""
+    return f"arn:aws:ec2:{REGION}:{ACCOUNT}:{resource}"
 
 
 def repository(image: str) -> str:

@@ -63,7 +63,10 @@ def evaluate(p: Parameters, deployment: Deployment, settings: EvaluationSettings
                 }
             },
             "StoppingCondition": {"MaxRuntimeInSeconds": settings.max_runtime_s},
-            "NetworkConfig": {"EnableNetworkIsolation": True},
+            "NetworkConfig": {
+                "EnableNetworkIsolation": True,
+                **({"VpcConfig": deployment.network.vpc_config()} if deployment.network else {}),
+            },
             "RoleArn": deployment.evaluation_role_arn,
         },
         "PropertyFiles": [

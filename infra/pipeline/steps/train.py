@@ -70,6 +70,8 @@ def train(
             },
             "StoppingCondition": {"MaxRuntimeInSeconds": settings.max_runtime_s},
             "EnableNetworkIsolation": True,
+            "EnableInterContainerTrafficEncryption": deployment.encrypt_traffic,
+            **({"VpcConfig": deployment.network.vpc_config()} if deployment.network else {}),
             "RoleArn": deployment.training_role_arn,
         },
         "RetryPolicies": job_retries(),

@@ -1,0 +1,21 @@
+"""What every stack of an environment has in common."""
+
+from aws_cdk import Environment, Stack
+from constructs import Construct
+
+from infra.settings import Settings
+
+
+class EnvironmentStack(Stack):
+    """Named after the environment, in its account and region where the settings give one."""
+
+    def __init__(
+        self, scope: Construct, construct_id: str, *, settings: Settings, description: str
+    ) -> None:
+        super().__init__(
+            scope,
+            construct_id,
+            stack_name=f"{settings.prefix}-{construct_id.lower()}",
+            description=f"Evenshard: {description}",
+            env=Environment(account=settings.target.account, region=settings.target.region),
+        )
