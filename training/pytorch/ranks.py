@@ -1,5 +1,7 @@
 """The ranks of a job, and the two things they tell each other: integers and sums."""
 
+import atexit
+import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -64,3 +66,6 @@ def join_ranks() -> Iterator[Ranks]:
         device=device,
     )
     distributed.destroy_process_group()
+    # A model in DDP is part of a cycle and keeps gloo's threads alive. They must be gone before the
+    # interpreter: one that lets go of a tensor after it aborts the process (PyTorch pull 179291).
+    atexit.register(gc.collect)
