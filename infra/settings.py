@@ -184,7 +184,7 @@ class GateSettings(_Section):
     """What a model needs to be registered."""
 
     quality_threshold: Annotated[float, _within(QUALITY_THRESHOLD), _FINITE]
-    """Least accuracy on the test set, 0..1."""
+    """Least accuracy, or R² of a regression, on the test set, 0..1."""
     model_approval_status: Literal["PendingManualApproval", "Approved", "Rejected"]
     """Of a newly registered model."""
 

@@ -18,8 +18,8 @@ from torch.utils.data import DataLoader
 from benchmarks.records.ours import make_loader
 from benchmarks.records.peers.usual import Lines
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.task import TextTask
-from training.records.encoding import NgramEncoder, encode_ahead
+from training.pytorch.tasks.text import TextTask
+from training.records.encoding import NgramEncoder
 
 BUCKETS: Final = 2**16
 WIDTH: Final = 64
@@ -53,8 +53,8 @@ def bags(folder: Path, batch_size: int, _workers: int) -> Iterator[Any]:
     """Encode JSON Lines as the trainer does; yield its inputs."""
     task = TextTask(TrainingHyperparameters(hash_buckets=BUCKETS, ngrams=NGRAMS))
     batches = make_loader(folder, batch_size, "packed").epoch(0)
-    for _, ngrams, labels in encode_ahead(batches, task.encode_texts):
-        yield task.make_inputs(ngrams, labels)
+    for _, inputs in task.encode_ahead(batches):
+        yield inputs
 
 
 def bags_per_record(folder: Path, batch_size: int, _workers: int) -> Iterator[Any]:

@@ -11,14 +11,13 @@ from typing import Any, Final
 
 import torch
 from torch import distributed
-from torch.nn.parallel import DistributedDataParallel
 
 from benchmarks.records.jobs import Job
 from benchmarks.records.ranks import RANKS, run_ranks
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.loop import train_epoch
+from training.pytorch.loop import Learner, train_epoch
 from training.pytorch.ranks import Ranks
-from training.pytorch.task import TextTask
+from training.pytorch.tasks.text import TextTask
 from training.records import LoaderSettings, RecordLoader, agree, find_shards
 from training.records.encoding import example_output
 
@@ -72,9 +71,7 @@ class _Loops:
             device=torch.device("cpu"),
         )
         self._task = TextTask(TrainingHyperparameters(batch_size=batch_size))
-        network = self._task.build_model()
-        self._optimizer = self._task.build_optimizer(network)
-        self._model = DistributedDataParallel(network)
+        self._learner = Learner.new(self._task, self._ranks)
         shards = find_shards(folder)
         settings = LoaderSettings(batch_size=batch_size, seed=0, output=example_output(shards))
         self._loader = RecordLoader(shards, settings=settings, part=0, parts=1)
@@ -88,17 +85,17 @@ class _Loops:
             host_rank=self._ranks.rank,
             all_gather=self._ranks.all_gather,
         )
-        batches = self._loader.epoch(epoch)
-        train_epoch(self._model, self._optimizer, self._task, batches, plan, self._ranks)
+        train_epoch(self._learner, self._loader.epoch(epoch), plan, self._ranks)
 
     def in_memory(self, _epoch: int) -> None:
         """Take the same steps on what was encoded before, and nothing else."""
-        self._model.train()  # type: ignore[no-untyped-call] # torch leaves DDP's without annotations
+        model, optimizer = self._learner.replica, self._learner.optimizer
+        model.train()
         for inputs in self._tensors:
-            loss = self._task.record_losses(self._model(inputs), inputs).mean()
-            self._optimizer.zero_grad()
+            loss = self._task.record_losses(model(inputs), inputs).mean()
+            optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
-            self._optimizer.step()
+            optimizer.step()
 
 
 def _timed(loop: Callable[[int], None], epoch: int) -> float:

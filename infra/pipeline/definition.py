@@ -31,7 +31,7 @@ def pipeline_definition(settings: Settings, deployment: Deployment) -> Json:
         preflight(p, deployment, own),
         train(p, deployment, settings.training, own),
         evaluate(p, deployment, settings.evaluation),
-        quality_gate(p, on_pass=[register(p, deployment)], on_fail=[reject(p)]),
+        quality_gate(p, own, on_pass=[register(p, deployment)], on_fail=[reject(p)]),
     ]
     return {
         "Version": VERSION,

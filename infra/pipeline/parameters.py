@@ -34,7 +34,7 @@ class Parameters:
     seed: Parameter
     allow_empty_hosts: Parameter
     quality_threshold: Parameter
-    """Least accuracy on the test set."""
+    """Least accuracy, or R² of a regression, on the test set."""
     model_approval_status: Parameter
 
     @classmethod

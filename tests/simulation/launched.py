@@ -48,12 +48,14 @@ class Job:
 
     folder: Path
     """Where the hosts' folders are made."""
-    shards: Sequence[Mapping[str, str]]
+    shards: Sequence[Mapping[str, str | bytes]]
     """For each host, shard name -> content."""
-    validation: str
-    """Content of the one validation shard."""
+    validation: str | Mapping[str, str | bytes]
+    """Content of the one validation shard, JSON Lines, or shards by name."""
     hyperparameters: Mapping[str, str]
     devices_per_host: int = 2
+    code_root: Path = CODE_ROOT
+    """Holds the `training` package."""
     environment: Mapping[str, str] = field(default_factory=dict)
     framework: str = PYTORCH
 
@@ -81,11 +83,17 @@ def lay(job: Job) -> list[tuple[str, Path]]:
         validation = base_dir / "input" / "data" / "validation"
         for folder in (train, validation):
             folder.mkdir(parents=True)
-        for shard, content in shards.items():
-            (train / shard).parent.mkdir(parents=True, exist_ok=True)
-            (train / shard).write_text(content, encoding="utf-8")
-        (validation / "part-00000.jsonl").write_text(job.validation, encoding="utf-8")
+        write_shards(train, shards)
+        given = job.validation
+        write_shards(validation, {"part-00000.jsonl": given} if isinstance(given, str) else given)
     return hosts
+
+
+def write_shards(folder: Path, shards: Mapping[str, str | bytes]) -> None:
+    """Write shards by their names."""
+    for name, content in shards.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
@@ -102,19 +110,19 @@ def running(job: Job, hosts: Sequence[tuple[str, Path]]) -> Iterator[list[subpro
     }
     with ExitStack() as launchers:
         yield [
-            launchers.enter_context(running_launcher(base_dir, environment, job.framework))
+            launchers.enter_context(running_launcher(base_dir, environment, job))
             for _, base_dir in hosts
         ]
 
 
 @contextmanager
 def running_launcher(
-    base_dir: Path, environment: Mapping[str, str], framework: str = PYTORCH
+    base_dir: Path, environment: Mapping[str, str], job: Job | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """Start one launcher in a clean environment; it is gone when the block ends."""
     with subprocess.Popen(
-        [sys.executable, "-m", "training.launch", framework],
-        cwd=CODE_ROOT,
+        [sys.executable, "-m", "training.launch", job.framework if job else PYTORCH],
+        cwd=job.code_root if job else CODE_ROOT,
         env={"PATH": os.environ["PATH"], "SAGEMAKER_BASE_DIR": str(base_dir), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -22,7 +22,9 @@ from torch.nn import functional
 
 from tests.simulation.launched import Host, Job, launch, lines
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.task import Inputs, TextTask
+from training.pytorch.task import new_model
+from training.pytorch.tasks.text import TextTask
+from training.pytorch.tasks.text_bag import BagInputs
 from training.records import LoaderSettings, RecordLoader, find_shards
 
 pytestmark = pytest.mark.timeout(300)  # torch starts in every rank; two noisy cores
@@ -85,7 +87,7 @@ def job(folder: Path, **more: str) -> Job:
 
 def train_alone(hosts: list[Host]) -> Reference:
     task = TextTask(HYPERPARAMETERS)
-    model = task.build_model()
+    model = new_model(task)
     optimizer = task.build_optimizer(model)
     losses, sizes = [], []
     for epoch in range(HYPERPARAMETERS.epochs):
@@ -105,7 +107,7 @@ def train_alone(hosts: list[Host]) -> Reference:
     return Reference(weights=weights, losses=losses, records_in_steps=sizes)
 
 
-def union_batches(hosts: list[Host], task: TextTask, epoch: int) -> Iterator[Inputs]:
+def union_batches(hosts: list[Host], task: TextTask, epoch: int) -> Iterator[BagInputs]:
     """For each step, the records of all ranks as one batch."""
     ranks = [
         RecordLoader(
@@ -120,9 +122,10 @@ def union_batches(hosts: list[Host], task: TextTask, epoch: int) -> Iterator[Inp
         for part in range(DEVICES_PER_HOST)
     ]
     for batches in itertools.zip_longest(*ranks):
-        parts = [task.encode(batch) for batch in batches if batch is not None]
+        encoded = [task.encode(batch) for batch in batches if batch is not None]
+        parts = [part for part in encoded if isinstance(part, BagInputs)]
         offsets = itertools.accumulate((len(part.ngrams) for part in parts), initial=0)
-        yield Inputs(
+        yield BagInputs(
             ngrams=torch.cat([part.ngrams for part in parts]),
             starts=torch.cat([p.starts + o for p, o in zip(parts, offsets, strict=False)]),
             weights=torch.cat([part.weights for part in parts]),
@@ -155,7 +158,7 @@ def test_the_case_is_an_uneven_one(reference: Reference) -> None:
 
 def test_weights_equal_those_of_one_process(exact: list[Host], reference: Reference) -> None:
     assert largest_difference(exact[0], reference) < TOLERANCE
-    untrained = TextTask(HYPERPARAMETERS).build_model().state_dict()
+    untrained = new_model(TextTask(HYPERPARAMETERS)).state_dict()
     moved = (untrained["bag.weight"] - reference.weights["bag.weight"]).abs().max().item()
     assert moved > 1e-3  # the comparison is not one of weights that never changed
 
@@ -167,7 +170,7 @@ def test_the_loss_is_the_mean_over_all_records(exact: list[Host], reference: Ref
 
 def test_validation_is_that_of_all_records(exact: list[Host], reference: Reference) -> None:
     task = TextTask(HYPERPARAMETERS)
-    model = task.build_model()
+    model = new_model(task)
     model.load_state_dict(reference.weights)
     loader = RecordLoader(
         find_shards(exact[0].base_dir / "input" / "data" / "validation"),
@@ -200,7 +203,6 @@ def test_only_the_chief_writes_a_model(exact: list[Host]) -> None:
     config = json.loads((exact[0].base_dir / "model" / "config.json").read_text())
     assert config == {
         "framework": "pytorch",
-        "task": "binary-text-classification",
         "hyperparameters": dataclasses.asdict(HYPERPARAMETERS),
         "epochs": 2,
         "records": 42,

@@ -32,6 +32,10 @@ PROGRAM: Final = "program"
 """The launcher's own hyperparameter: a script to run in place of the trainer."""
 DATA_FORMAT: Final = "data_format"
 """The hyperparameter that names the shards' format, whatever they are called."""
+TASK: Final = "task"
+"""The hyperparameter that chooses what is trained."""
+TEXT_TASK: Final = "text"
+IMAGE_TASK: Final = "image"
 
 
 class HyperparameterError(ContractError):
@@ -49,9 +53,9 @@ class Range:
     maximum: float | None = None
     """The largest allowed one."""
 
-    def holds(self, number: float) -> bool:
+    def holds(self, number: float | str) -> bool:
         """Whether the number is allowed."""
-        return (
+        return not isinstance(number, str) and (
             (self.minimum is None or number >= self.minimum)
             and (self.above is None or number > self.above)
             and (self.maximum is None or number <= self.maximum)
@@ -60,6 +64,29 @@ class Range:
     def __str__(self) -> str:
         bounds = ((">=", self.minimum), (">", self.above), ("<=", self.maximum))
         return " and ".join(f"{sign} {bound}" for sign, bound in bounds if bound is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """The texts that a hyperparameter may be."""
+
+    pattern: str
+    """A regular expression that matches the whole text."""
+    words: str
+    """The same for people."""
+
+    def holds(self, text: float | str) -> bool:
+        """Whether the text is allowed."""
+        return isinstance(text, str) and re.fullmatch(self.pattern, text) is not None
+
+    def __str__(self) -> str:
+        return self.words
+
+
+_TASK_FORM: Final = Form(
+    pattern=rf"{TEXT_TASK}|{IMAGE_TASK}|[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*",
+    words=f"{TEXT_TASK}, {IMAGE_TASK} or a class of your own as module:Class",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,21 +101,38 @@ class TrainingHyperparameters:
     """AdamW's step size, the same in every epoch."""
     seed: Annotated[int, Range(minimum=0, maximum=2**63 - 1)] = 0
     """Of the initial weights and of the order of the records."""
-    data_format: Literal["auto", "json_lines", "parquet"] = "auto"
+    task: Annotated[str, _TASK_FORM] = TEXT_TASK
+    """What is trained: text (two classes, JSON Lines or Parquet), image (PNG files in tar shards),
+    or a class of your own as module:Class (docs/bring-your-own-model.md)."""
+    data_format: Literal["auto", "json_lines", "parquet", "csv", "tar", "lines"] = "auto"
     """Of the shards of all channels and of the test set; auto: by the endings of their names."""
     uneven: Literal["weight", "drop"] = "weight"
     """What ranks with unequal numbers of records do. weight: all step until no rank has records
     left, each record counts alike. drop: all stop as soon as one has no full batch left."""
     dtype: Literal["float32", "float64"] = "float32"
     """Of weights and gradients; float64 is for comparing runs digit by digit."""
+    architecture: Literal["bag", "transformer"] = "bag"
+    """Of the task text. bag: a text's n-grams, in no order; transformer: its words, in order."""
     hash_buckets: Annotated[int, Range(minimum=1, maximum=2**24)] = 2**16
-    """Rows of the embedding table that n-grams are hashed into."""
+    """Rows of the embedding table that n-grams, or words, are hashed into."""
     ngrams: Annotated[int, Range(minimum=1, maximum=5)] = 2
-    """The longest run of words that is a feature of its own."""
+    """The longest run of words that is a feature of its own; bag only."""
     embedding_dim: Annotated[int, Range(minimum=1, maximum=4096)] = 32
     """Numbers per row of the embedding table."""
     hidden_dim: Annotated[int, Range(minimum=1, maximum=4096)] = 32
-    """Units of the hidden layer."""
+    """Units of the hidden layer; of the transformer, in each layer."""
+    layers: Annotated[int, Range(minimum=1, maximum=256)] = 2
+    """Of the transformer."""
+    attention_heads: Annotated[int, Range(minimum=1, maximum=256)] = 4
+    """Of each of the transformer's layers; they divide embedding_dim."""
+    max_words: Annotated[int, Range(minimum=1, maximum=2**16)] = 256
+    """Words that the transformer reads of a text, from its start."""
+    classes: Annotated[int, Range(minimum=2, maximum=2**14)] = 10
+    """Of the task image, numbered from 0."""
+    image_size: Annotated[int, Range(minimum=4, maximum=4096)] = 32
+    """Pixels per side that images are brought to."""
+    image_colors: Literal["grey", "rgb"] = "rgb"
+    """What images are converted to."""
 
     @property
     def chosen_format(self) -> str | None:
@@ -159,7 +203,8 @@ def parse(hyperparameters_type: type[_Parsed], values: Mapping[str, str]) -> _Pa
 def bounds_of(name: str) -> Range:
     """The numbers that one of the trainers' hyperparameters may take."""
     hint = get_type_hints(TrainingHyperparameters, include_extras=True)[name]
-    return _bounds(hint) or Range()
+    bounds = _bounds(hint)
+    return bounds if isinstance(bounds, Range) else Range()
 
 
 def parse_training(values: Mapping[str, str]) -> TrainingHyperparameters:
@@ -178,15 +223,15 @@ def _unknown(name: str, names: list[str]) -> str:
     return f"There is no hyperparameter {name!r}. Allowed: {', '.join(names)}. {advice}"
 
 
-def _bounds(hint: Any) -> Range | None:  # noqa: ANN401 (a type hint has no narrower type)
-    return next((extra for extra in get_args(hint) if isinstance(extra, Range)), None)
+def _bounds(hint: Any) -> Range | Form | None:  # noqa: ANN401 (a type hint has no narrower type)
+    return next((extra for extra in get_args(hint) if isinstance(extra, Range | Form)), None)
 
 
 def _convert(name: str, text: str, hint: Any) -> int | float | bool | str:  # noqa: ANN401 (the same)
     bounds = _bounds(hint)
     kind = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     value = _literal(text, kind) if get_origin(kind) is Literal else _READERS[kind](text)
-    outside = isinstance(value, int | float) and bounds is not None and not bounds.holds(value)
+    outside = bounds is not None and value is not None and not bounds.holds(value)
     if value is None or outside:
         allowed = _allowed(kind, bounds)
         raise HyperparameterError(
@@ -195,7 +240,9 @@ def _convert(name: str, text: str, hint: Any) -> int | float | bool | str:  # no
     return value
 
 
-def _allowed(kind: Any, bounds: Range | None) -> str:  # noqa: ANN401 (the same)
+def _allowed(kind: Any, bounds: Range | Form | None) -> str:  # noqa: ANN401 (the same)
+    if isinstance(bounds, Form):
+        return str(bounds)
     if get_origin(kind) is Literal:
         return " or ".join(get_args(kind))
     return _KIND_NAMES[kind] + (f" {bounds}" if bounds is not None else "")

@@ -31,8 +31,16 @@ DATA_REPORT_FILE: Final = "data.json"
 
 EVALUATION_METRICS: Final = "binary_classification_metrics"
 """Model Registry's name for the metrics of a two-class model."""
+MULTICLASS_METRICS: Final = "multiclass_classification_metrics"
+"""The same for a model of several classes."""
+REGRESSION_METRICS: Final = "regression_metrics"
+"""The same for a model that predicts a number."""
 ACCURACY_PATH: Final = f"{EVALUATION_METRICS}.accuracy.value"
-"""JSON path of the gate's number in the evaluation file."""
+"""JSON path of the gate's number in the evaluation file of the task `text`."""
+QUALITY: Final = "quality"
+"""Every evaluation file has this entry: the task's one number, 1 at best."""
+QUALITY_PATH: Final = f"{QUALITY}.value"
+"""JSON path of the one number of any task: accuracy, or R² of a regression."""
 
 # Environment
 BASE_DIR_VARIABLE: Final = "SAGEMAKER_BASE_DIR"

@@ -35,10 +35,19 @@ TRAIN_LOSS: Final = Metric("train:loss", "train_loss", 5)
 """Sum of the record losses over the records of all ranks in the epoch."""
 VALIDATION_LOSS: Final = Metric("validation:loss", "validation_loss", 5)
 VALIDATION_ACCURACY: Final = Metric("validation:accuracy", "validation_accuracy", 5)
+VALIDATION_R2: Final = Metric("validation:r2", "validation_r2", 5)
+"""Of a regression, in place of the accuracy: 1 minus squared errors over the targets' spread."""
 RECORDS_PER_SECOND: Final = Metric("train:records_per_second", "records_per_second", 1)
 """Training records of all ranks over the epoch's wall time, validation left out."""
 
-EPOCH_METRICS: Final = (TRAIN_LOSS, VALIDATION_LOSS, VALIDATION_ACCURACY, RECORDS_PER_SECOND)
+EPOCH_METRICS: Final = (
+    TRAIN_LOSS,
+    VALIDATION_LOSS,
+    VALIDATION_ACCURACY,
+    VALIDATION_R2,
+    RECORDS_PER_SECOND,
+)
+"""All that a line may hold; a task has either an accuracy or an R²."""
 
 
 def format_line(epoch: int, values: Mapping[Metric, float]) -> str:
@@ -46,12 +55,18 @@ def format_line(epoch: int, values: Mapping[Metric, float]) -> str:
 
     Args:
         epoch: epochs done, counted from 1.
-        values: a number for every one of EPOCH_METRICS.
+        values: of some of EPOCH_METRICS.
 
     Raises:
-        KeyError: a metric has no number.
+        KeyError: a metric is none of EPOCH_METRICS, so that no regex would find it.
     """
-    numbers = (f"{metric.key}={values[metric]:.{metric.decimals}f}" for metric in EPOCH_METRICS)
+    if unknown := [metric.key for metric in values if metric not in EPOCH_METRICS]:
+        raise KeyError(f"{unknown}: the metrics of a line are EPOCH_METRICS.")
+    numbers = (
+        f"{metric.key}={values[metric]:.{metric.decimals}f}"
+        for metric in EPOCH_METRICS
+        if metric in values
+    )
     return "; ".join((f"epoch={epoch}", *numbers))
 
 

@@ -8,6 +8,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
+from training.contract.hyperparameters import IMAGE_TASK, TEXT_TASK
+
 ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         ".txt": "lines",
@@ -24,11 +26,14 @@ ENDINGS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """Endings of shards' names, in lower case, and the format each goes by."""
 
-EXAMPLE_FORMATS: Final = ("json_lines", "compressed_json_lines", "parquet")
-"""Formats of records with a text and a number, which the built-in task wants: the others hold text
-or bytes only."""
-
-EXAMPLE_ENDINGS: Final = tuple(end for end, name in ENDINGS.items() if name in EXAMPLE_FORMATS)
+_TASK_FORMATS: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
+    {
+        # Records with a text and a number: the other formats hold text or bytes only.
+        TEXT_TASK: ("json_lines", "compressed_json_lines", "parquet"),
+        IMAGE_TASK: ("tar",),
+    }
+)
+"""What the built-in tasks read; a task of the user's own may read any format."""
 
 COMPRESSED: Final = (".gz", ".zst")
 """Endings of files that are read through a decompressor, whatever is inside."""
@@ -41,6 +46,12 @@ class ShardNameError(ValueError):
     """Names whose endings are unknown, or belong to several formats."""
 
 
+def endings_of_task(task: str = TEXT_TASK) -> tuple[str, ...]:
+    """The endings of the names of shards that a task, by its hyperparameter, can read."""
+    formats = _TASK_FORMATS.get(task, tuple(ENDINGS.values()))
+    return tuple(ending for ending, name in ENDINGS.items() if name in formats)
+
+
 class NameKind(Enum):
     """What a trainer does with a file."""
 
@@ -50,18 +61,19 @@ class NameKind(Enum):
     OTHER = "refused: it has bytes, and an ending that is not allowed"
 
 
-def kind_of(name: str, size_bytes: int) -> NameKind:
-    """Judge a file or object by its name and size, as the built-in task does.
+def kind_of(name: str, size_bytes: int, task: str = TEXT_TASK) -> NameKind:
+    """Judge a file or object by its name and size, as a task does.
 
     Args:
         name: the path below the channel's folder or prefix, separated by "/".
         size_bytes: 0 or more.
+        task: the hyperparameter.
     """
     if any(is_hidden(part) for part in name.split("/")):
         return NameKind.HIDDEN
     if size_bytes == 0:
         return NameKind.EMPTY
-    return NameKind.SHARD if format_of_name(name) in EXAMPLE_FORMATS else NameKind.OTHER
+    return NameKind.SHARD if name.lower().endswith(endings_of_task(task)) else NameKind.OTHER
 
 
 def is_hidden(part: str) -> bool:
@@ -69,16 +81,17 @@ def is_hidden(part: str) -> bool:
     return part.startswith(".")
 
 
-def refusal(names: Sequence[str], place: str) -> str:
+def refusal(names: Sequence[str], place: str, task: str = TEXT_TASK) -> str:
     """What to tell someone whose files are of kind OTHER.
 
     Args:
         names: of these files, 1 or more.
         place: the folder or prefix that holds them.
+        task: the hyperparameter.
     """
     return (
         f"{listed(names)} below {place}: only files whose names end in "
-        f"{', '.join(EXAMPLE_ENDINGS)} can be read. Convert, rename or remove the others."
+        f"{', '.join(endings_of_task(task))} can be read. Convert, rename or remove the others."
     )
 
 

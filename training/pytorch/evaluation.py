@@ -1,70 +1,50 @@
 """A model from disk against a test set."""
 
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import torch
 from torch import Tensor
 
 from training.contract.errors import ContractError
 from training.pytorch.model_file import load_config, load_weights
-from training.pytorch.task import TextTask
+from training.pytorch.task import Task, new_model
+from training.pytorch.tasks import make_task
 from training.records import LoaderSettings, RecordError, RecordLoader, find_shards
-from training.records.encoding import example_output
-from training.steps.confusion import Confusion
+from training.steps.quality import Quality
 
 _BATCH_SIZE: Final = 256
 
 
 @torch.no_grad()
-def count_predictions(model_folder: Path, test_folder: Path) -> Confusion:
+def count_predictions(model_folder: Path, test_folder: Path) -> Quality:
     """Predict every test record, in one process.
 
     Raises:
-        ContractError: the model is not complete, or not one of this task.
+        ContractError: the model is not complete, or its task is not here.
         RecordError: a test record cannot be used, or there is none.
     """
-    config = load_config(model_folder)
-    if config.task != TextTask.name:
-        raise ContractError(
-            f"The model is for task {config.task!r}. Allowed: {TextTask.name}. Evaluate it with "
-            "the code it was trained with."
-        )
-    task = TextTask(config.hyperparameters)
-    model = task.build_model()
+    task = make_task(load_config(model_folder).hyperparameters)
+    model = new_model(task)
     model.load_state_dict(_finite(load_weights(model_folder)))
     model.eval()
-    chosen = config.hyperparameters.chosen_format
-    shards = find_shards(test_folder, chosen_format=chosen)
-    loader = RecordLoader(
-        shards,
-        settings=LoaderSettings(
-            batch_size=_BATCH_SIZE,
-            seed=0,
-            shuffle=False,
-            format=chosen,
-            output=example_output(shards, chosen),
-        ),
-        part=0,
-        parts=1,
-    )
-    counts = torch.zeros(4, dtype=torch.int64)
-    for batch in loader.epoch(0):
-        inputs = task.encode(batch)
-        cells = 2 * inputs.labels + task.predict(model(inputs))  # labelled 1 counts 2, predicted 1
-        counts += torch.bincount(cells.long(), minlength=4)
-    if counts.sum() == 0:
+    sums = torch.zeros(task.measure.size, dtype=torch.float64)
+    for _, inputs in task.encode_ahead(_test_data(task, test_folder).epoch(0)):
+        sums += task.measure.sums(task.predict(model(inputs)), task.targets(inputs))
+    quality = task.measure.quality(sums.tolist())
+    if quality.records == 0:
         raise RecordError(
             f"{test_folder} holds no records, so there is nothing to judge the model by. Put "
-            "JSON Lines shards under TestDataUri."
+            "shards under TestDataUri."
         )
-    true_negatives, false_positives, false_negatives, true_positives = counts.tolist()
-    return Confusion(
-        true_negatives=true_negatives,
-        false_positives=false_positives,
-        false_negatives=false_negatives,
-        true_positives=true_positives,
-    )
+    return quality
+
+
+def _test_data(task: Task[Any], folder: Path) -> RecordLoader:
+    chosen = task.settings.chosen_format
+    shards = find_shards(folder, chosen_format=chosen)
+    settings = LoaderSettings(batch_size=_BATCH_SIZE, seed=0, shuffle=False, format=chosen)
+    return RecordLoader(shards, settings=task.loader_settings(settings, shards), part=0, parts=1)
 
 
 def _finite(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -6,18 +6,47 @@ the mean over the records of the step: the gradient is that of one process that 
 Metrics are sums and counts, reduced once per epoch.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
+from training.pytorch.batch_norm import Statistics
 from training.pytorch.ranks import Ranks
-from training.pytorch.task import Inputs, TextTask
+from training.pytorch.steps import planned_steps
+from training.pytorch.task import Task, new_model
 from training.records import Batch, EpochPlan, RecordError
-from training.records.encoding import EncodedBatch, encode_ahead
+from training.steps.quality import Quality
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learner:
+    """A model in training, as one rank holds it."""
+
+    task: Task[Any]
+    model: nn.Module
+    """Equal on all ranks after every step, but for statistics, which are after every epoch."""
+    replica: nn.Module
+    """The same model, which takes the mean of the ranks' gradients while it goes backward."""
+    optimizer: Optimizer
+    statistics: Statistics
+
+    @classmethod
+    def new(cls, task: Task[Any], ranks: Ranks) -> "Learner":
+        """Make a model with fresh weights and what trains it."""
+        model = new_model(task).to(ranks.device)
+        return cls(
+            task=task,
+            model=model,
+            # Buffers stay with their ranks: see Statistics.
+            replica=DistributedDataParallel(model, forward_sync_buffers=False),
+            optimizer=task.build_optimizer(model),
+            statistics=Statistics(model),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,32 +55,15 @@ class Validation:
 
     loss: float
     """Mean over the records of all ranks."""
-    accuracy: float
-    """The part of the records that is decided as labelled, 0..1."""
+    quality: Quality
+    """Of the same records."""
 
 
-def gradient_scale(plan: EpochPlan, step: int, world_size: int) -> float:
-    """What a rank's sum of losses is multiplied with before DDP takes the mean over ranks.
-
-    mean over ranks of (sum * world_size / records in the step) = sum over all records / records
-    """
-    return world_size / plan.records_in_step(step)
-
-
-def train_epoch(
-    model: DistributedDataParallel,
-    optimizer: Optimizer,
-    task: TextTask,
-    batches: Iterable[Batch],
-    plan: EpochPlan,
-    ranks: Ranks,
-) -> float:
+def train_epoch(learner: Learner, batches: Iterable[Batch], plan: EpochPlan, ranks: Ranks) -> float:
     """Train on this rank's batches, in step with all other ranks.
 
     Args:
-        model: updated, and equal on all ranks after every step.
-        optimizer: of the model's parameters.
-        task: encodes records and computes their losses.
+        learner: its model is updated.
         batches: of this rank; as many as the plan says, or fewer than its steps.
         plan: the epoch's, equal on all ranks.
         ranks: this process among all.
@@ -62,66 +74,53 @@ def train_epoch(
     Raises:
         RecordError: a record of this rank cannot be used.
     """
-    model.train()  # type: ignore[no-untyped-call] # torch leaves DDP's without annotations
-    mine = encode_ahead(batches, task.encode_texts)
+    task, optimizer = learner.task, learner.optimizer
+    learner.replica.train()
     loss_sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
-    for step in range(plan.steps):
-        inputs, weight = _next_inputs(mine, task, plan.records_of_rank_in_step(ranks.rank, step))
-        inputs = inputs.to(ranks.device)
-        losses = task.record_losses(model(inputs), inputs) * weight
+    for step in planned_steps(task, batches, plan, ranks):
+        # One record has no variance.
+        with learner.statistics.kept(when=step.own_records <= 1):
+            outputs = learner.replica(step.inputs)
+        losses = task.record_losses(outputs, step.inputs) * (0.0 if step.is_filler else 1.0)
         optimizer.zero_grad()
-        scaled = losses.sum() * gradient_scale(plan, step, ranks.world_size)
+        # DDP's mean over ranks of (sum * ranks / records) is the sum over all / records.
+        scaled = losses.sum() * (ranks.world_size / step.records)
         scaled.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
         optimizer.step()
         loss_sum += losses.detach().sum()
+    learner.statistics.share(plan.counts, ranks)
     (total,) = ranks.sum(loss_sum.reshape(1))
     return total / plan.records
 
 
 @torch.no_grad()
 def validate(
-    model: nn.Module, task: TextTask, batches: Iterable[Batch], ranks: Ranks
+    learner: Learner, batches: Iterable[Batch], plan: EpochPlan, ranks: Ranks
 ) -> Validation:
     """Measure a model on this rank's part of the validation records and add up over ranks.
 
     Args:
-        model: equal on all ranks; not wrapped in DDP, for the ranks may hold unequal parts.
-        task: encodes records and computes their losses.
+        learner: its model is equal on all ranks.
         batches: of this rank; maybe none.
+        plan: says how many batches each rank has.
         ranks: this process among all.
 
     Raises:
         RecordError: a record of this rank cannot be used, or, on all ranks alike, there are none.
     """
-    model.eval()
-    sums = torch.zeros(3, dtype=torch.float64, device=ranks.device)  # loss, correct, records
-    for batch, ngrams, labels in encode_ahead(batches, task.encode_texts):
-        inputs = task.make_inputs(ngrams, labels).to(ranks.device)
-        logits = model(inputs)
-        sums[0] += task.record_losses(logits, inputs).sum()
-        sums[1] += (task.predict(logits) == inputs.labels).sum()
-        sums[2] += len(batch)
-    loss, correct, records = ranks.sum(sums)
-    if records == 0:
+    if plan.records == 0:
         raise RecordError(
             "The validation channel holds no records, so nobody could tell whether the training "
             "works. Put at least one record under ValidationDataUri."
         )
-    return Validation(loss=loss / records, accuracy=correct / records)
-
-
-def _next_inputs(
-    batches: Iterator[EncodedBatch], task: TextTask, planned_records: int
-) -> tuple[Inputs, float]:
-    """The next batch and weight 1, or a filler and weight 0 when the plan has no records left.
-
-    Raises:
-        RuntimeError: the loader gives more or fewer records than it announced.
-    """
-    encoded = next(batches, None)
-    given = len(encoded.batch) if encoded is not None else 0
-    if given != planned_records:
-        raise RuntimeError(f"{given} records in a step that was planned with {planned_records}")
-    if encoded is None:
-        return task.filler(), 0.0
-    return task.make_inputs(encoded.ids, encoded.labels), 1.0
+    task = learner.task
+    learner.model.eval()
+    loss_sum = torch.zeros(1, dtype=torch.float64, device=ranks.device)
+    sums = torch.zeros(task.measure.size, dtype=torch.float64, device=ranks.device)
+    for step in planned_steps(task, batches, plan, ranks):
+        outputs = learner.model(step.inputs)
+        if not step.is_filler:
+            loss_sum += task.record_losses(outputs, step.inputs).sum()
+            sums += task.measure.sums(task.predict(outputs), task.targets(step.inputs))
+    loss, *totals = ranks.sum(torch.cat([loss_sum, sums]))
+    return Validation(loss=loss / plan.records, quality=task.measure.quality(totals))

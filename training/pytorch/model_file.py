@@ -21,9 +21,8 @@ from training.contract.layout import MODEL_CONFIG_FILE, MODEL_WEIGHTS_FILE, PYTO
 class ModelConfig:
     """What one needs to know to use a model, and where it comes from."""
 
-    task: str
-    """The name of the task that it was trained for."""
     hyperparameters: TrainingHyperparameters
+    """The task among them."""
     epochs: int
     """Passes over the training records that were done."""
     records: int
@@ -75,7 +74,6 @@ def load_weights(folder: Path) -> dict[str, Tensor]:
 def _config(file: Path, content: dict[str, Any]) -> ModelConfig:
     try:
         return ModelConfig(
-            task=content["task"],
             hyperparameters=TrainingHyperparameters(**content["hyperparameters"]),
             epochs=content["epochs"],
             records=content["records"],

@@ -1,4 +1,4 @@
-"""The ranks of a job, and the two things they tell each other: integers and sums."""
+"""The ranks of a job, and what they tell each other: integers, sums and, rarely, a batch."""
 
 import atexit
 import gc
@@ -6,9 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +43,22 @@ class Ranks:
         Returns:
             The n sums, the same on every rank.
         """
+        return [float(number) for number in self.sum_tensor(numbers).tolist()]
+
+    def sum_tensor(self, numbers: Tensor) -> Tensor:
+        """Add tensors of equal shape and type over all ranks; all get the sum, as a new tensor."""
         total = numbers.clone()
         distributed.all_reduce(total)
-        return [float(number) for number in total]
+        return total
+
+    def broadcast(self, thing: T | None, sender: int) -> T:
+        """Give all ranks the sender's thing, which can be pickled; slow, for rare occasions."""
+        things = [thing if self.rank == sender else None]
+        distributed.broadcast_object_list(things, src=sender, device=self.device)
+        (received,) = things
+        if received is None:
+            raise AssertionError("the sender had nothing to send")
+        return received
 
 
 @contextmanager

@@ -1,118 +1,116 @@
-"""The task: text in, the probability of label 1 out. Replace this file to train something else."""
+"""What the training loop asks of a task. One class of this kind, in one file, is a model.
 
-from typing import Final, NamedTuple
+docs/bring-your-own-model.md writes one from scratch.
+"""
 
-import numpy as np
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
 from torch.optim import AdamW, Optimizer
 
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.records import Batch
-from training.records.encoding import NgramEncoder, Ragged, read_examples
-from training.records.packed import Packed
+from training.pytorch.encoding import encode_in_background
+from training.pytorch.measures import Measure
+from training.records import Batch, LoaderSettings, Shard
 
 _DTYPES: Final = {"float32": torch.float32, "float64": torch.float64}
-_INITIAL_SCALE: Final = 0.1
-"""Deviation of the initial embeddings: small, so that what was never trained says little."""
+
+InputsT = TypeVar("InputsT", bound=tuple[Tensor, ...])
+"""A NamedTuple of tensors: what the model takes of B records, and what it is to say of them."""
 
 
-class Inputs(NamedTuple):
-    """A batch of B records with N n-grams in all, on one device."""
+class Encoded(NamedTuple, Generic[InputsT]):
+    """A batch and what was made of it."""
 
-    ngrams: Tensor
-    """Rows of the embedding table, record after record; integers of shape (N,)."""
-    starts: Tensor
-    """Where each record begins in `ngrams`; integers of shape (B,)."""
-    weights: Tensor
-    """Of each n-gram; shape (N,). 1 / sqrt(n-grams of its record): length says nothing of spam."""
-    labels: Tensor
-    """0 or 1; shape (B,)."""
-
-    def to(self, device: torch.device) -> "Inputs":
-        """The same batch on another device."""
-        return Inputs(*(tensor.to(device) for tensor in self))
+    batch: Batch
+    inputs: InputsT
+    """On the processor."""
 
 
-class TextClassifier(nn.Module):
-    """Hashed n-grams -> weighted bag of embeddings -> one hidden layer -> logit of label 1."""
+class Task(ABC, Generic[InputsT]):
+    """A model, inputs from records, a loss per record, and how good the model is."""
 
-    def __init__(self, hyperparameters: TrainingHyperparameters) -> None:
-        super().__init__()
-        embedding_dim, hidden_dim = hyperparameters.embedding_dim, hyperparameters.hidden_dim
-        self.bag = nn.EmbeddingBag(hyperparameters.hash_buckets, embedding_dim, mode="sum")
-        nn.init.normal_(self.bag.weight, std=_INITIAL_SCALE)
-        self.hidden = nn.Linear(embedding_dim, hidden_dim)
-        self.output = nn.Linear(hidden_dim, 1)
+    measure: Measure
+    """TwoClasses(), Classes(count) or Regression(), set in the class or in __init__."""
 
-    def forward(self, inputs: Inputs) -> Tensor:
-        """Compute the logits, shape (B,)."""
-        bags = self.bag(inputs.ngrams, inputs.starts, per_sample_weights=inputs.weights)
-        logits: Tensor = self.output(functional.relu(self.hidden(bags)))
-        return logits.squeeze(1)
+    def __init__(self, settings: TrainingHyperparameters) -> None:
+        """Keep the hyperparameters as `self.settings`."""
+        self.settings = settings
 
+    @abstractmethod
+    def build_model(self) -> nn.Module:
+        """Make the model, called with one argument: a batch's inputs.
 
-class TextTask:
-    """What the training loop asks of a task: a model, inputs from records, a loss per record."""
+        Fresh weights may be drawn from torch's generator, which `new_model` has seeded.
+        """
 
-    name: Final = "binary-text-classification"
+    @abstractmethod
+    def encode(self, batch: Batch) -> InputsT:
+        """Turn records into tensors on the processor. Runs in a background thread.
 
-    def __init__(self, hyperparameters: TrainingHyperparameters) -> None:
-        self._hyperparameters = hyperparameters
-        self._dtype = _DTYPES[hyperparameters.dtype]
-        self._encoder = NgramEncoder(
-            buckets=hyperparameters.hash_buckets, ngrams=hyperparameters.ngrams
-        )
-
-    def build_model(self) -> TextClassifier:
-        """Make a model with fresh weights. They follow from the hyperparameters, seed included."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._hyperparameters.seed)
-            return TextClassifier(self._hyperparameters).to(self._dtype)
-
-    def build_optimizer(self, model: nn.Module) -> Optimizer:
-        """Make the optimizer of a model's weights."""
-        # Fused: the plain one spends most of a step on the embeddings' rows, also on processors.
-        return AdamW(model.parameters(), lr=self._hyperparameters.learning_rate, fused=True)
-
-    def encode(self, batch: Batch) -> Inputs:
-        """Turn records `{"text": ..., "label": 0 or 1}` into tensors on the processor.
-
-        A text without any word is legal: its bag is zero.
+        Floating-point ones must be of `self.dtype`. Each record must stand for itself: which others
+        it shares a batch with depends on the number of ranks.
 
         Raises:
-            RecordError: a record lacks its text or label, or has another type of it.
+            RecordError: a record cannot be used; `batch.locate(index)` says where it is.
         """
-        texts, labels = read_examples(batch)
-        return self.make_inputs(self.encode_texts(texts), labels)
 
-    def encode_texts(self, texts: Packed) -> Ragged:
-        """Turn texts into n-grams, each text on its own; without tensors, in any thread."""
-        return self._encoder.bags(texts)
+    @abstractmethod
+    def record_losses(self, outputs: Any, inputs: InputsT) -> Tensor:  # noqa: ANN401 - the model's
+        """Compute the loss of each record, shape (B,): not their mean, since ranks are uneven."""
 
-    def make_inputs(self, ngrams: Ragged, labels: NDArray[np.int64]) -> Inputs:
-        """Make tensors on the processor of what `encode_texts` returned; labels are 0 or 1."""
-        counts = np.diff(ngrams.offsets)
-        weights = np.maximum(counts, 1) ** -0.5
-        dtype = self._hyperparameters.dtype
-        return Inputs(
-            ngrams=torch.from_numpy(ngrams.ids),
-            starts=torch.from_numpy(ngrams.offsets[:-1]),
-            weights=torch.from_numpy(weights.repeat(counts).astype(dtype)),
-            labels=torch.from_numpy(labels.astype(dtype)),
-        )
+    @abstractmethod
+    def predict(self, outputs: Any) -> Tensor:  # noqa: ANN401 - the model's
+        """Decide for each record, shape (B,): the number of a class, or a number."""
 
-    def filler(self) -> Inputs:
-        """Make a batch of one record for a rank that has run out; its loss gets weight 0."""
-        nothing = Ragged(np.empty(0, np.int64), np.zeros(2, np.int64))
-        return self.make_inputs(nothing, np.zeros(1, np.int64))
+    @abstractmethod
+    def targets(self, inputs: InputsT) -> Tensor:
+        """Tell what `predict` should have said, shape (B,)."""
 
-    def record_losses(self, logits: Tensor, inputs: Inputs) -> Tensor:
-        """Compute the loss of each record, shape (B,)."""
-        return functional.binary_cross_entropy_with_logits(logits, inputs.labels, reduction="none")
+    def loader_settings(self, settings: LoaderSettings, shards: Sequence[Shard]) -> LoaderSettings:  # noqa: ARG002 - for those that care
+        """Change how records are read, their output or columns for instance; as they are.
 
-    def predict(self, logits: Tensor) -> Tensor:
-        """Decide on 0 or 1 for each record, shape (B,)."""
-        return (logits > 0).to(logits.dtype)
+        Args:
+            settings: as the hyperparameters want them.
+            shards: what this host holds of a channel, maybe nothing.
+        """
+        return settings
+
+    def build_optimizer(self, model: nn.Module) -> Optimizer:
+        """Make the optimizer of a model's weights: AdamW."""
+        # Fused: it goes over the weights once, also on processors, with the same result.
+        return AdamW(model.parameters(), lr=self.settings.learning_rate, fused=True)
+
+    def encode_ahead(self, batches: Iterable[Batch]) -> Iterator[Encoded[InputsT]]:
+        """Encode batches in a background thread, in their order.
+
+        Raises:
+            RecordError: while iterating, where the batch would come.
+        """
+        for batch, inputs in encode_in_background(batches, self.encode):
+            yield Encoded(batch, inputs)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of weights and inputs."""
+        return _DTYPES[self.settings.dtype]
+
+
+def new_model(task: Task[Any]) -> nn.Module:
+    """Make a model with fresh weights on the processor, the same in every process.
+
+    They follow from the hyperparameters, seed included; torch's generator is left as it was.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(task.settings.seed)
+        return task.build_model().to(task.dtype)
+
+
+def to_device(inputs: InputsT, device: torch.device) -> InputsT:
+    """Copy a batch to another device, without waiting where the memory is pinned."""
+    if device.type == "cpu":
+        return inputs
+    return type(inputs)(*(tensor.to(device, non_blocking=True) for tensor in inputs))

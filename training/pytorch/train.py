@@ -1,4 +1,4 @@
-"""Train a text classifier on one private, uneven set of shards per host.
+"""Train a model on one private, uneven set of shards per host.
 
 Reads from top to bottom: `main` is the whole story, the rest of the file its chapters.
 
@@ -19,10 +19,11 @@ import math
 import os
 import sys
 import time
+from types import MappingProxyType
+from typing import Any, Final
 
 from torch import nn
 from torch.distributed.elastic.multiprocessing.errors import record
-from torch.nn.parallel import DistributedDataParallel
 
 from training.contract.breakpoints import EVALUATION, START, STEP, Breakpoints
 from training.contract.cluster import Cluster
@@ -44,13 +45,15 @@ from training.contract.metrics import (
     TRAIN_LOSS,
     VALIDATION_ACCURACY,
     VALIDATION_LOSS,
+    VALIDATION_R2,
     format_line,
 )
 from training.contract.paths import ContainerPaths
-from training.pytorch.loop import Validation, train_epoch, validate
+from training.pytorch.loop import Learner, Validation, train_epoch, validate
 from training.pytorch.model_file import ModelConfig, save_model
 from training.pytorch.ranks import Ranks, join_ranks
-from training.pytorch.task import TextTask
+from training.pytorch.task import Task
+from training.pytorch.tasks import make_task
 from training.records import (
     AgreementError,
     EpochPlan,
@@ -61,9 +64,9 @@ from training.records import (
     agree,
     find_shards,
 )
-from training.records.encoding import example_output
 
 _LOG = logging.getLogger(__name__)
+_QUALITY_METRICS: Final = MappingProxyType({"accuracy": VALIDATION_ACCURACY, "r2": VALIDATION_R2})
 
 
 @record  # the launcher finds an exception of this rank in a file
@@ -76,33 +79,32 @@ def main() -> None:
     breakpoints.reach(START)
     with join_ranks() as ranks:
         _set_up_log(ranks)
-        task = TextTask(settings)
-        model = task.build_model().to(ranks.device)
-        replica = DistributedDataParallel(model)
-        optimizer = task.build_optimizer(model)
+        task = make_task(settings)
+        learner = Learner.new(task, ranks)
         steps = itertools.count(1)
-        optimizer.register_step_post_hook(lambda *_: breakpoints.reach(STEP, next(steps)))
-        train_data = _train_data(paths, cluster, settings, ranks)
-        validation_data = _validation_data(paths, settings, ranks)
+        learner.optimizer.register_step_post_hook(lambda *_: breakpoints.reach(STEP, next(steps)))
+        train_data = _train_data(paths, cluster, task, ranks)
+        validation_data = _validation_data(paths, task, ranks)
         for epoch in range(settings.epochs):
             plan = agree(
                 train_data, epoch=epoch, host_rank=cluster.host_rank, all_gather=ranks.all_gather
             )
             _check_plan(plan)
             start_s = time.monotonic()
-            batches = train_data.epoch(epoch)
-            loss = train_epoch(replica, optimizer, task, batches, plan, ranks)
+            loss = train_epoch(learner, train_data.epoch(epoch), plan, ranks)
             seconds = time.monotonic() - start_s
             _check_loss("training", loss, epoch, settings)
             breakpoints.reach(EVALUATION, epoch)
-            validation = validate(model, task, validation_data.epoch(0), ranks)
+            # The channel is replicated, so every rank knows the parts of all.
+            parts = EpochPlan(counts=validation_data.counts, batch_size=settings.batch_size)
+            validation = validate(learner, validation_data.epoch(0), parts, ranks)
             _check_loss("validation", validation.loss, epoch, settings)
             if ranks.is_chief:
                 _report_epoch(epoch, loss, plan.records / seconds, validation)
         if ranks.local_rank == 0:
             _write_data_report(paths, cluster, train_data, plan)
         if ranks.is_chief:
-            _write_model(paths, model, task, settings, plan)
+            _write_model(paths, learner.model, settings, plan)
 
 
 def _set_up_log(ranks: Ranks) -> None:
@@ -112,41 +114,33 @@ def _set_up_log(ranks: Ranks) -> None:
 
 
 def _train_data(
-    paths: ContainerPaths, cluster: Cluster, settings: TrainingHyperparameters, ranks: Ranks
+    paths: ContainerPaths, cluster: Cluster, task: Task[Any], ranks: Ranks
 ) -> RecordLoader:
     """This rank's part of what its host holds. SageMaker has split the objects among hosts."""
-    chosen = settings.chosen_format
+    settings, chosen = task.settings, task.settings.chosen_format
     shards = find_shards(paths.channel(TRAIN_CHANNEL), chosen_format=chosen)
+    loader_settings = LoaderSettings(
+        batch_size=settings.batch_size, seed=settings.seed, format=chosen, uneven=settings.uneven
+    )
     return RecordLoader(
         shards,
-        settings=LoaderSettings(
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            format=chosen,
-            uneven=settings.uneven,
-            output=example_output(shards, chosen),
-        ),
+        settings=task.loader_settings(loader_settings, shards),
         part=ranks.local_rank,
         parts=ranks.local_world_size,
         sharing=SharedCounting(host_rank=cluster.host_rank, all_gather=ranks.all_gather),
     )
 
 
-def _validation_data(
-    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
-) -> RecordLoader:
+def _validation_data(paths: ContainerPaths, task: Task[Any], ranks: Ranks) -> RecordLoader:
     """This rank's part of what all hosts hold: the channel is replicated."""
-    chosen = settings.chosen_format
+    settings, chosen = task.settings, task.settings.chosen_format
     shards = find_shards(paths.channel(VALIDATION_CHANNEL), chosen_format=chosen)
+    loader_settings = LoaderSettings(
+        batch_size=settings.batch_size, seed=settings.seed, shuffle=False, format=chosen
+    )
     return RecordLoader(
         shards,
-        settings=LoaderSettings(
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            shuffle=False,
-            format=chosen,
-            output=example_output(shards, chosen),
-        ),
+        settings=task.loader_settings(loader_settings, shards),
         part=ranks.rank,
         parts=ranks.world_size,
         # All hosts hold the same: in this they are as one.
@@ -182,7 +176,7 @@ def _report_epoch(
     values = {
         TRAIN_LOSS: loss,
         VALIDATION_LOSS: validation.loss,
-        VALIDATION_ACCURACY: validation.accuracy,
+        _QUALITY_METRICS[validation.quality.metric]: validation.quality.value,
         RECORDS_PER_SECOND: records_per_second,
     }
     _LOG.info("%s", format_line(epoch + 1, values))
@@ -206,14 +200,9 @@ def _write_data_report(
 
 
 def _write_model(
-    paths: ContainerPaths,
-    model: nn.Module,
-    task: TextTask,
-    settings: TrainingHyperparameters,
-    plan: EpochPlan,
+    paths: ContainerPaths, model: nn.Module, settings: TrainingHyperparameters, plan: EpochPlan
 ) -> None:
     config = ModelConfig(
-        task=task.name,
         hyperparameters=settings,
         epochs=settings.epochs,
         records=plan.records,

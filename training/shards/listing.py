@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from training.contract.hyperparameters import TEXT_TASK
 from training.contract.shard_names import NameKind, kind_of, listed
 from training.shards.location import Location
 
@@ -25,13 +26,15 @@ class Listing:
     location: Location
     objects: tuple[StoredObject, ...]
     """Sorted by key."""
+    task: str = TEXT_TASK
+    """The hyperparameter: what is to be read."""
     without_data: tuple[StoredObject, ...] = field(init=False)
     """Objects that SageMaker counts and the trainers skip."""
     unreadable: tuple[StoredObject, ...] = field(init=False)
     """Objects that the trainers refuse, for their names' endings."""
 
     def __post_init__(self) -> None:
-        kinds = [(stored, kind_in(self.location, stored)) for stored in self.objects]
+        kinds = [(stored, self._kind_of(stored)) for stored in self.objects]
         skipped = (NameKind.HIDDEN, NameKind.EMPTY)
         without_data = tuple(stored for stored, kind in kinds if kind in skipped)
         unreadable = tuple(stored for stored, kind in kinds if kind is NameKind.OTHER)
@@ -39,16 +42,16 @@ class Listing:
         object.__setattr__(self, "unreadable", unreadable)
 
     @classmethod
-    def of(cls, location: Location, objects: Iterable[StoredObject]) -> "Listing":
+    def of(
+        cls, location: Location, objects: Iterable[StoredObject], task: str = TEXT_TASK
+    ) -> "Listing":
         """Sort what a store lists below `location`."""
-        return cls(location, tuple(sorted(objects, key=lambda stored: stored.key)))
+        return cls(location, tuple(sorted(objects, key=lambda stored: stored.key)), task)
 
     @property
     def shards(self) -> list[StoredObject]:
         """Objects with data that a trainer reads."""
-        return [
-            stored for stored in self.objects if kind_in(self.location, stored) is NameKind.SHARD
-        ]
+        return [stored for stored in self.objects if self._kind_of(stored) is NameKind.SHARD]
 
     @property
     def shard_count(self) -> int:
@@ -95,11 +98,10 @@ class Listing:
         example = self.location.uri_of(self.without_data[0].key)
         return f"Delete the objects without data (aws s3 rm '{example}')."
 
+    def _kind_of(self, stored: StoredObject) -> NameKind:
+        """What a trainer does with an object.
 
-def kind_in(location: Location, stored: StoredObject) -> NameKind:
-    """What a trainer does with an object below `location`.
-
-    SageMaker counts and downloads `folder/` markers, `_SUCCESS` and hidden files like any other
-    object. Source: docs/facts.md 2.
-    """
-    return kind_of(location.name_of(stored.key), stored.size_bytes)
+        SageMaker counts and downloads `folder/` markers, `_SUCCESS` and hidden files like any other
+        object. Source: docs/facts.md 2.
+        """
+        return kind_of(self.location.name_of(stored.key), stored.size_bytes, self.task)

@@ -35,7 +35,7 @@ def preflight(event: Mapping[str, Any], list_objects: ListObjects) -> dict[str, 
         event: `train_data_uri`, `validation_data_uri`, `test_data_uri`, `instance_count`,
             `allow_empty_hosts` ("true" or "false"), `epochs`, `batch_size`, `learning_rate`,
             `seed`, `quality_threshold`; `program` where a script of the user's trains,
-            `data_format` where the shards' format is named.
+            `data_format` where the shards' format is named, `task` where it is not text.
         list_objects: lists a store.
 
     Returns:
@@ -77,7 +77,7 @@ def handler(event: Mapping[str, Any], _context: object) -> dict[str, str | int]:
 
 def _listing(source: Source, list_objects: ListObjects) -> Listing:
     location = source.location
-    return Listing.of(location, list_objects(location.bucket, location.prefix))
+    return Listing.of(location, list_objects(location.bucket, location.prefix), source.task)
 
 
 def _problems(source: Source, listing: Listing, wanted: str) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _problems(source: Source, listing: Listing, wanted: str) -> Iterator[str]:
     if source.any_name:
         return
     if listing.unreadable:
-        yield refusal(listing.names_of(listing.unreadable), str(listing.location))
+        yield refusal(listing.names_of(listing.unreadable), str(listing.location), source.task)
         return
     try:
         format_of(listing.names_of(listing.shards))

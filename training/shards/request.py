@@ -12,6 +12,8 @@ from typing import Any, Final
 from training.contract.hyperparameters import (
     DATA_FORMAT,
     PROGRAM,
+    TASK,
+    TEXT_TASK,
     HyperparameterError,
     Range,
     TrainingHyperparameters,
@@ -37,7 +39,7 @@ HYPERPARAMETERS: Final[Mapping[str, str]] = MappingProxyType(
 """Hyperparameters that each execution may choose, and the pipeline parameters that hold them."""
 
 QUALITY_THRESHOLD: Final = Range(minimum=0, maximum=1)
-"""An accuracy."""
+"""An accuracy, or the R² of a regression."""
 
 
 class PreflightError(Exception):
@@ -51,6 +53,8 @@ class Source:
     parameter: str
     """The pipeline parameter that names it."""
     location: Location
+    task: str
+    """The hyperparameter, which decides on the formats."""
     any_name: bool
     """Whether its shards may be called anything: a script reads them, or their format is named."""
 
@@ -78,7 +82,12 @@ class PreflightRequest:
         """
         problems: list[str] = []
         sources = {
-            parameter: Source(parameter=parameter, location=location, any_name=any_name)
+            parameter: Source(
+                parameter=parameter,
+                location=location,
+                task=str(event.get(TASK, TEXT_TASK)),
+                any_name=any_name,
+            )
             for parameter, location, any_name in _locations(event, problems)
         }
         problems.extend(_overlaps(sources.values()))

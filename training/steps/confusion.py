@@ -1,14 +1,17 @@
 """Two-class predictions counted, and the metrics that follow from the counts."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from training.contract.layout import EVALUATION_METRICS
+from training.steps.quality import quality_entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confusion:
     """How often each label was predicted as what; 1 is the positive label."""
+
+    metric: ClassVar[str] = "accuracy"
 
     true_negatives: int
     false_positives: int
@@ -26,6 +29,11 @@ class Confusion:
     def accuracy(self) -> float:
         """The part of the records that was predicted as labelled."""
         return _part(self.true_negatives + self.true_positives, self.records)
+
+    @property
+    def value(self) -> float:
+        """What a gate looks at: the accuracy."""
+        return self.accuracy
 
     @property
     def precision(self) -> float:
@@ -66,7 +74,7 @@ class Confusion:
                     "1": {"0": self.false_negatives, "1": self.true_positives},
                 },
             },
-            "records": self.records,
+            **quality_entry(self),
         }
 
 

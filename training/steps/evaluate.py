@@ -28,7 +28,7 @@ from training.contract.layout import (
 )
 from training.contract.paths import ContainerPaths
 from training.records import RecordError
-from training.steps.confusion import Confusion
+from training.steps.quality import Quality
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,15 +46,15 @@ def main(arguments: Sequence[str]) -> int:
     paths = ContainerPaths.from_environment()
     try:
         _check_framework(arguments)
-        confusion = _evaluate(paths)
+        quality = _evaluate(paths)
     except (ContractError, RecordError) as error:
         message, exit_code = f"Evaluation failed: {error}", 1
     except Exception as error:
         write_message(paths, f"Evaluation failed: {type(error).__name__}: {error}")
         raise
     else:
-        _write_evaluation(paths, confusion)
-        message, exit_code = confusion.summary(), 0
+        _write_evaluation(paths, quality)
+        message, exit_code = quality.summary(), 0
     write_message(paths, message)
     _LOG.info("%s", message)
     return exit_code
@@ -68,7 +68,7 @@ def _check_framework(arguments: Sequence[str]) -> None:
         )
 
 
-def _evaluate(paths: ContainerPaths) -> Confusion:
+def _evaluate(paths: ContainerPaths) -> Quality:
     # Imported here: torch takes seconds, and a wrong argument should not.
     from training.pytorch.evaluation import count_predictions  # noqa: PLC0415
 
@@ -117,10 +117,10 @@ def _unpack_member(tar: tarfile.TarFile, member: tarfile.TarInfo, folder: Path) 
             shutil.copyfileobj(content, file)
 
 
-def _write_evaluation(paths: ContainerPaths, confusion: Confusion) -> None:
+def _write_evaluation(paths: ContainerPaths, quality: Quality) -> None:
     file = paths.processing_output(EVALUATION_OUTPUT) / EVALUATION_FILE
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(confusion.evaluation(), indent=2) + "\n", encoding="utf-8")
+    file.write_text(json.dumps(quality.evaluation(), indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from infra.pipeline.deployment import Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
 from infra.settings import FrameworkSettings
-from training.contract.hyperparameters import DATA_FORMAT, PROGRAM
+from training.contract.hyperparameters import DATA_FORMAT, PROGRAM, TASK
 from training.shards.preflight import OUTPUT_TYPES
 
 NAME = "Preflight"
@@ -15,8 +15,8 @@ DATA_DIGEST = step_property(NAME, "OutputParameters['data_digest']")
 def preflight(p: Parameters, deployment: Deployment, settings: FrameworkSettings) -> Json:
     """A Lambda function lists the data; if it raises, the execution ends here."""
     given = settings.hyperparameters
-    # What decides by itself which files can be read, whatever they are called.
-    readers = {name: given[name] for name in (PROGRAM, DATA_FORMAT) if name in given}
+    # What decides on the files that can be read.
+    readers = {name: given[name] for name in (PROGRAM, DATA_FORMAT, TASK) if name in given}
     return {
         "Name": NAME,
         "Type": "Lambda",

@@ -6,21 +6,28 @@ from sagemaker.core.workflow.functions import JsonGet
 from infra.pipeline.expressions import Json
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.steps import evaluate
-from training.contract.layout import ACCURACY_PATH
+from infra.settings import FrameworkSettings
+from training.contract.hyperparameters import TASK, TEXT_TASK, decode
+from training.contract.layout import ACCURACY_PATH, QUALITY_PATH
 
 NAME = "QualityGate"
 
 
-def quality_gate(p: Parameters, *, on_pass: list[Json], on_fail: list[Json]) -> Json:
-    """Compare the accuracy on the test set with the threshold."""
-    accuracy = JsonGet(
-        step_name=evaluate.NAME, property_file=evaluate.EVALUATION, json_path=ACCURACY_PATH
+def quality_gate(
+    p: Parameters, settings: FrameworkSettings, *, on_pass: list[Json], on_fail: list[Json]
+) -> Json:
+    """Compare the accuracy, or R² of a regression, on the test set with the threshold."""
+    task = decode(settings.hyperparameters.get(TASK, TEXT_TASK))
+    quality = JsonGet(
+        step_name=evaluate.NAME,
+        property_file=evaluate.EVALUATION,
+        json_path=ACCURACY_PATH if task == TEXT_TASK else QUALITY_PATH,
     )
     return {
         "Name": NAME,
         "Type": "Condition",
         "Arguments": {
-            "Conditions": [ConditionGreaterThanOrEqualTo(accuracy, p.quality_threshold)],
+            "Conditions": [ConditionGreaterThanOrEqualTo(quality, p.quality_threshold)],
             "IfSteps": on_pass,
             "ElseSteps": on_fail,
         },

@@ -18,7 +18,7 @@ def reject(p: Parameters) -> Json:
             "ErrorMessage": Join(
                 on="",
                 values=[
-                    "Not registered: accuracy is below QualityThreshold ",
+                    "Not registered: below QualityThreshold ",
                     p.quality_threshold,
                     ". Evaluate found: ",
                     SUMMARY,

@@ -1,15 +1,24 @@
 """The trainer with its weighting taken out: every rank's mean counts alike, as DDP has it."""
 
-import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 from training.pytorch import loop, train
-from training.records import EpochPlan
+from training.pytorch.ranks import Ranks
+from training.pytorch.steps import Step, planned_steps
+from training.pytorch.task import Task
+from training.records import Batch, EpochPlan
 
 
-def mean_of_own_records(plan: EpochPlan, step: int, _world_size: int) -> float:
-    return 1 / max(plan.records_of_rank_in_step(int(os.environ["RANK"]), step), 1)
+def count_own_records(
+    task: Task[Any], batches: Iterable[Batch], plan: EpochPlan, ranks: Ranks
+) -> Iterator[Step[Any]]:
+    for number, step in enumerate(planned_steps(task, batches, plan, ranks)):
+        own = plan.records_of_rank_in_step(ranks.rank, number)
+        yield replace(step, records=max(own, 1) * ranks.world_size)
 
 
-with mock.patch.object(loop, "gradient_scale", mean_of_own_records):
+with mock.patch.object(loop, "planned_steps", count_own_records):
     train.main()

@@ -8,6 +8,7 @@ from training.contract.metrics import (
     TRAIN_LOSS,
     VALIDATION_ACCURACY,
     VALIDATION_LOSS,
+    VALIDATION_R2,
     Metric,
     format_line,
     metric_definitions,
@@ -67,9 +68,15 @@ def test_limits_of_sagemaker() -> None:
     assert all(re.compile(definition["Regex"]).groups == 1 for definition in definitions)
 
 
-def test_a_missing_number_is_an_error() -> None:
-    with pytest.raises(KeyError):
-        format_line(1, {TRAIN_LOSS: 1.0})
+def test_a_regression_has_another_measure() -> None:
+    line = format_line(2, {TRAIN_LOSS: 1.0, VALIDATION_R2: -0.25})
+    assert line == "epoch=2; train_loss=1.00000; validation_r2=-0.25000"
+    assert scrape(line) == {"train:loss": 1.0, "validation:r2": -0.25}
+
+
+def test_a_metric_that_no_regex_finds_is_an_error() -> None:
+    with pytest.raises(KeyError, match="train_wisdom"):
+        format_line(1, {Metric("train:wisdom", "train_wisdom", 1): 1.0})
 
 
 def test_metrics_are_values() -> None:

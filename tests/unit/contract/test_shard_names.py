@@ -2,7 +2,7 @@
 
 import pytest
 
-from training.contract.shard_names import EXAMPLE_ENDINGS, NameKind, kind_of, listed, refusal
+from training.contract.shard_names import NameKind, endings_of_task, kind_of, listed, refusal
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,19 @@ def test_kinds(name: str, size_bytes: int, kind: NameKind) -> None:
     assert kind_of(name, size_bytes) is kind
 
 
+def test_tasks_read_different_formats() -> None:
+    assert endings_of_task("image") == (".tar",)
+    assert kind_of("a.tar", 1, "image") is NameKind.SHARD
+    assert kind_of("a.jsonl", 1, "image") is NameKind.OTHER
+    for name in ("a.csv", "a.tar", "a.jsonl", "a.txt.zst"):
+        assert kind_of(name, 1, "training.own:Task") is NameKind.SHARD
+    assert kind_of("a.json", 1, "training.own:Task") is NameKind.OTHER
+
+
 def test_a_refusal_names_files_place_and_every_allowed_ending() -> None:
     said = refusal(["a.csv", "_metadata"], "s3://b/train/")
     assert said.startswith("a.csv, _metadata below s3://b/train/: only files whose names end in ")
-    assert all(ending in said for ending in EXAMPLE_ENDINGS)
+    assert all(ending in said for ending in endings_of_task())
     assert said.endswith("Convert, rename or remove the others.")
 
 

@@ -9,7 +9,9 @@ import torch
 from tests.unit.records import reference_encoding as reference
 from tests.unit.records.host_data import host_loaders, write_shards
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.task import TextTask
+from training.pytorch.task import new_model
+from training.pytorch.tasks.text import TextTask
+from training.pytorch.tasks.text_bag import BagInputs
 from training.records import Batch, LoaderSettings, RecordError
 
 TEXTS = ["Only 100% free!!", "", "again again", "Grüße aus 東京"]
@@ -37,6 +39,7 @@ def test_records_become_weighted_bags(
     records = [{"text": text, "label": n % 2} for n, text in enumerate(TEXTS)] * repeat
     task = TextTask(settings(ngrams=ngrams, dtype="float64"))
     inputs = task.encode(batch_of(tmp_path, *records, output=output))
+    assert isinstance(inputs, BagInputs)
     bags = [reference.bag(text, ngrams, 5000) for text in TEXTS] * repeat
     bounds = [*inputs.starts.tolist(), len(inputs.ngrams)]
     assert [inputs.ngrams[a:b].tolist() for a, b in pairwise(bounds)] == bags
@@ -47,24 +50,16 @@ def test_records_become_weighted_bags(
     assert inputs.ngrams.dtype == inputs.starts.dtype == torch.int64
 
 
-def test_the_filler_is_one_record_without_words() -> None:
-    inputs = TextTask(settings()).filler()
-    assert [len(tensor) for tensor in inputs] == [0, 1, 0, 1]
-    assert inputs.labels.tolist() == [0]
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_logits_are_those_of_single_records(tmp_path: Path, dtype: str) -> None:
     task = TextTask(settings(dtype=dtype))
-    model = task.build_model()
+    model = new_model(task)
     records = [{"text": text, "label": 1} for text in TEXTS]
     together = model(task.encode(batch_of(tmp_path, *records)))
     assert together.dtype == getattr(torch, dtype)
     alone = [model(task.encode(batch_of(tmp_path, record))).item() for record in records]
     assert together.tolist() == pytest.approx(alone, rel=1e-5)
     assert len(set(alone)) == len(alone)
-    # A text without words gives what the filler gives.
-    assert alone[1] == pytest.approx(model(task.filler()).item())
 
 
 def test_a_bad_record_is_located(tmp_path: Path) -> None:

@@ -8,12 +8,11 @@ import torch
 from training.contract.errors import ContractError
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.pytorch.model_file import ModelConfig, load_config, load_weights, save_model
-from training.pytorch.task import TextTask
+from training.pytorch.task import new_model
+from training.pytorch.tasks.text import TextTask
 
 SMALL = TrainingHyperparameters(hash_buckets=64, embedding_dim=4, hidden_dim=4)
-CONFIG = ModelConfig(
-    task=TextTask.name, hyperparameters=SMALL, epochs=3, records=10, data_digest="00ff"
-)
+CONFIG = ModelConfig(hyperparameters=SMALL, epochs=3, records=10, data_digest="00ff")
 
 
 def edit_config(folder: Path, **changes: object) -> None:
@@ -25,13 +24,13 @@ def edit_config(folder: Path, **changes: object) -> None:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    save_model(tmp_path / "model", TextTask(SMALL).build_model(), CONFIG)
+    save_model(tmp_path / "model", new_model(TextTask(SMALL)), CONFIG)
     return tmp_path / "model"
 
 
 def test_what_is_saved_is_loaded(saved: Path) -> None:
     weights = load_weights(saved)
-    expected = TextTask(SMALL).build_model().state_dict()
+    expected = new_model(TextTask(SMALL)).state_dict()
     assert weights.keys() == expected.keys()
     assert all(torch.equal(weights[name], expected[name]) for name in expected)
     assert load_config(saved) == CONFIG
@@ -44,7 +43,7 @@ def test_the_configuration_comes_last(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("training.pytorch.model_file.save_file", fail)
     with pytest.raises(OSError, match="disk full"):
-        save_model(tmp_path, TextTask(SMALL).build_model(), CONFIG)
+        save_model(tmp_path, new_model(TextTask(SMALL)), CONFIG)
     assert not (tmp_path / "config.json").exists()
 
 

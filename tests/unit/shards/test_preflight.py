@@ -208,6 +208,17 @@ def test_counts_the_files_it_does_not_name() -> None:
     )
 
 
+def test_a_task_decides_on_the_formats() -> None:
+    images = {f"{split}/0.tar": 5 for split in ("train", "validation", "test")}
+    assert preflight(event(instance_count=1, task="image"), lister(images))["object_count"] == 1
+    assert refusal({"train/a.csv": 5}, task="image").startswith(
+        "a.csv below s3://b-1/train/: only files whose names end in .tar can be read."
+    )
+    tables = {f"{split}/0.csv": 5 for split in ("train", "validation", "test")}
+    own = event(instance_count=1, task="training.houses:Houses")
+    assert preflight(own, lister(tables))["object_count"] == 1
+
+
 def test_a_script_reads_files_of_any_name_but_evaluate_does_not() -> None:
     train = {f"train/{number}.csv": 5 for number in range(2)}
     validation = {"validation/a.csv": 5}

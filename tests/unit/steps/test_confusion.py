@@ -31,6 +31,7 @@ def test_model_registrys_form() -> None:
             "f1": {"value": SOME.f1},
             "confusion_matrix": {"0": {"0": 50, "1": 5}, "1": {"0": 10, "1": 35}},
         },
+        "quality": {"metric": "accuracy", "value": 0.85},
         "records": 100,
     }
     for key in ACCURACY_PATH.split("."):

@@ -11,7 +11,9 @@ from safetensors.torch import load_file, save_file
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.paths import ContainerPaths
 from training.pytorch.model_file import ModelConfig, save_model
-from training.pytorch.task import TextTask
+from training.pytorch.task import new_model
+from training.pytorch.tasks.text import TextTask
+from training.pytorch.tasks.text_bag import BagClassifier
 from training.steps.evaluate import main
 
 SMALL = TrainingHyperparameters(hash_buckets=64, embedding_dim=4, hidden_dim=4)
@@ -38,11 +40,10 @@ def write_test_set(paths: ContainerPaths, name: str, records: list[dict[str, Any
 
 def pack_model(paths: ContainerPaths, **changes: object) -> None:
     folder = paths.base_dir / "unpacked"
-    model = TextTask(SMALL).build_model()
+    model = new_model(TextTask(SMALL))
+    assert isinstance(model, BagClassifier)
     torch.nn.init.constant_(model.output.bias, 100.0)
-    config = ModelConfig(
-        task=TextTask.name, hyperparameters=SMALL, epochs=3, records=10, data_digest=None
-    )
+    config = ModelConfig(hyperparameters=SMALL, epochs=3, records=10, data_digest=None)
     save_model(folder, model, config)
     file = folder / "config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
@@ -56,6 +57,7 @@ def test_writes_evaluation_and_summary(paths: ContainerPaths) -> None:
     evaluation = json.loads(file.read_text())
     metrics = evaluation["binary_classification_metrics"]
     assert evaluation["records"] == 300
+    assert evaluation["quality"] == {"metric": "accuracy", "value": 100 / 300}
     assert metrics["accuracy"]["value"] == 100 / 300
     assert metrics["recall"]["value"] == 1.0
     assert metrics["confusion_matrix"] == {"0": {"0": 0, "1": 200}, "1": {"0": 0, "1": 100}}
@@ -78,7 +80,10 @@ def assert_fails(
     ("changes", "message"),
     [
         ({"complete": False}, "half trained"),
-        ({"task": "chess"}, "The model is for task 'chess'"),
+        (
+            {"hyperparameters": {"task": "chess.openings:Chess"}},
+            "task is 'chess.openings:Chess', but there is no module chess",
+        ),
         ({"framework": "tensorflow"}, "Allowed: pytorch"),
     ],
 )

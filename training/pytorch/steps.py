@@ -1,0 +1,83 @@
+"""What every rank does in every step of an epoch: train on a batch, or keep the others company.
+
+A rank that has run out of records steps on a batch that counts for nothing: its own last one, or
+one borrowed from another rank if it has had none. So no task needs to know what an empty batch is.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic
+
+from training.pytorch.ranks import Ranks
+from training.pytorch.task import InputsT, Task, to_device
+from training.records import Batch, EpochPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step(Generic[InputsT]):
+    """One step of one rank."""
+
+    inputs: InputsT
+    """On the rank's device."""
+    own_records: int
+    """Of this rank; 0 when it has run out of them: then the inputs must have no effect."""
+    records: int
+    """Of all ranks in this step, 1 or more."""
+    wait_s: float
+    """Seconds that this rank waited for its batch."""
+
+    @property
+    def is_filler(self) -> bool:
+        """Whether the inputs must have no effect."""
+        return self.own_records == 0
+
+
+def planned_steps(
+    task: Task[InputsT], batches: Iterable[Batch], plan: EpochPlan, ranks: Ranks
+) -> Iterator[Step[InputsT]]:
+    """Take the steps of an epoch; all ranks must, and each takes the same number.
+
+    Args:
+        task: encodes the records.
+        batches: of this rank; as many as the plan says, or fewer than its steps.
+        plan: the epoch's, equal on all ranks.
+        ranks: this process among all.
+
+    Raises:
+        RecordError: a record of this rank cannot be used.
+        RuntimeError: the loader gives more or fewer records than it announced.
+    """
+    encoded = task.encode_ahead(batches)
+    spare: InputsT | None = None
+    for number in range(plan.steps):
+        start_s = time.perf_counter()
+        own = next(encoded, None)
+        wait_s = time.perf_counter() - start_s
+        own_records = len(own.batch) if own is not None else 0
+        _check(own_records, plan, ranks.rank, number)
+        if own is not None:
+            spare = to_device(own.inputs, ranks.device)
+        if number == 0 and min(plan.counts) == 0:
+            spare = _lend(spare, plan, ranks)
+        if spare is None:
+            raise AssertionError("a rank without records has borrowed none")
+        yield Step(
+            inputs=spare,
+            own_records=own_records,
+            records=plan.records_in_step(number),
+            wait_s=wait_s,
+        )
+
+
+def _check(given: int, plan: EpochPlan, rank: int, number: int) -> None:
+    planned = plan.records_of_rank_in_step(rank, number)
+    if given != planned:
+        raise RuntimeError(f"{given} records in a step that was planned with {planned}")
+
+
+def _lend(inputs: InputsT | None, plan: EpochPlan, ranks: Ranks) -> InputsT:
+    """Give every rank that has no batch of its own that of the rank with the most records."""
+    lender = plan.counts.index(max(plan.counts))
+    lent: InputsT = ranks.broadcast(inputs, lender)
+    return to_device(lent, ranks.device) if inputs is None else inputs
