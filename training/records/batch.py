@@ -1,6 +1,7 @@
 """A batch: the records of one rank and one step, and where each came from."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, Self
 
 import pyarrow as pa
@@ -14,14 +15,6 @@ AnyPacked = Packed | dict[str, Packed]
 """The records or, of samples that consist of several files, each of these by its ending."""
 
 
-class BatchEnd(NamedTuple):
-    """How far a rank has come in an epoch with a batch."""
-
-    window: WindowPlace
-    offset: int
-    """Records of the window's order up to and with the batch."""
-
-
 class Batch:
     """Records of one rank and one step; never empty.
 
@@ -30,21 +23,24 @@ class Batch:
             `output` says. "str": list of str; "bytes": list of bytes; "packed": Packed (tar: a dict
             of them, by ending); "arrow": pyarrow.Array (lines) or pyarrow.Table; "records": list of
             dict.
-        end: How far the rank has come.
+        window: Where the rank has come to with the batch,
+        offset: and the records of that window's order up to and with it.
     """
 
-    __slots__ = ("_pieces", "_size", "data", "end")
+    __slots__ = ("_pieces", "_size", "data", "offset", "window")
 
     def __init__(
         self,
         data: Any,  # noqa: ANN401 - by the setting
         pieces: Sequence[tuple[Rows, int, int]],
         size: int,
-        end: BatchEnd,
+        window: WindowPlace,
+        offset: int,
     ) -> None:
         """Make a batch of runs of rows: (rows, first, last (exclusive))."""
         self.data = data
-        self.end = end
+        self.window = window
+        self.offset = offset
         self._pieces = pieces
         self._size = size
 
@@ -53,7 +49,7 @@ class Batch:
 
     def with_data(self, data: Any) -> Self:  # noqa: ANN401 - whatever was made of it
         """Return the same batch with something else made of its records."""
-        return type(self)(data, self._pieces, self._size, self.end)
+        return type(self)(data, self._pieces, self._size, self.window, self.offset)
 
     @property
     def records(self) -> list[dict[str, Any]]:
@@ -84,8 +80,10 @@ class Output(NamedTuple):
     """How rows become the data of batches, one way for each of the five outputs."""
 
     kind: str
-    convert_chunks: bool
-    """Convert a whole chunk at once, in the background; otherwise one batch at a time."""
+    objects_at_once: int | None
+    """Where it is a Python object per record: of how many records, or of one batch, these are made
+    at once, by whoever takes the batch, who then finds them in the processor's cache. None: it is
+    arrays, made of whole chunks in the background."""
     cut: Callable[[Any, int, int], Any]
     join: Callable[[list[Any]], Any]
 
@@ -95,10 +93,7 @@ def _join_lists(parts: list[list[Any]]) -> list[Any]:
 
 
 def _cut_list(data: list[Any], first: int, last: int) -> list[Any]:
-    records = data[first:last]
-    # Let go of here: otherwise the step after a chunk waits until all of its records are freed.
-    data[first:last] = [None] * len(records)
-    return records
+    return data[first:last]
 
 
 def _cut_packed(data: AnyPacked, first: int, last: int) -> AnyPacked:
@@ -131,12 +126,13 @@ def _join_arrow(parts: list[Any]) -> Any:  # noqa: ANN401 - Array or Table
 OUTPUTS = {
     output.kind: output
     for output in (
-        Output("str", True, _cut_list, _join_lists),
-        Output("bytes", True, _cut_list, _join_lists),
-        Output("packed", True, _cut_packed, _join_packed),
-        Output("arrow", True, _cut_arrow, _join_arrow),
-        # One batch at a time: they take long, and the first bad record must not hide good batches.
-        Output("records", False, _cut_list, _join_lists),
+        # Some 10 us: no step waits for more.
+        Output("str", 256, _cut_list, _join_lists),
+        Output("bytes", 256, _cut_list, _join_lists),
+        Output("packed", None, _cut_packed, _join_packed),
+        Output("arrow", None, _cut_arrow, _join_arrow),
+        # One batch at a time: they take long.
+        Output("records", 1, _cut_list, _join_lists),
     )
 }
 
@@ -149,13 +145,14 @@ class Converted(NamedTuple):
 
 
 def convert(source: Iterable[Chunk], output: Output) -> Iterator[Converted]:
-    """Convert whole chunks, if that is how this output is made.
-
-    Raises:
-        RecordError: A record is damaged.
-    """
+    """Convert whole chunks, if that is how this output is made."""
     for chunk in source:
-        yield Converted(chunk, chunk.rows.output(output.kind) if output.convert_chunks else None)
+        data = None
+        if output.objects_at_once is None:
+            # Where a record is damaged, the batches before it are still to be handed out.
+            with suppress(RecordError):
+                data = chunk.rows.output(output.kind)
+        yield Converted(chunk, data)
 
 
 def batches(source: Iterable[Converted], output: Output, batch_size: int) -> Iterator[Batch]:
@@ -166,17 +163,16 @@ def batches(source: Iterable[Converted], output: Output, batch_size: int) -> Ite
     """
     begun: list[tuple[Rows, int, int]] = []
     missing = batch_size
-    end: BatchEnd | None = None
     for (rows, window, offset), data in source:
         first = 0
         if begun:
             first = min(missing, len(rows))
             begun.append((rows, 0, first))
             missing -= first
-            end = BatchEnd(window, offset + first)
+            place = (window, offset + first)
             if missing:
                 continue
-            yield _joined(begun, output, batch_size, end)
+            yield _joined(begun, output, batch_size, place)
         last = first + (len(rows) - first) // batch_size * batch_size
         yield from _cut_rows(
             Converted(Chunk(rows, window, offset), data), output, batch_size, (first, last)
@@ -185,26 +181,55 @@ def batches(source: Iterable[Converted], output: Output, batch_size: int) -> Ite
         if last < len(rows):
             begun = [(rows, last, len(rows))]
             missing -= len(rows) - last
-            end = BatchEnd(window, offset + len(rows))
-    if begun and end is not None:
-        yield _joined(begun, output, batch_size - missing, end)
+            place = (window, offset + len(rows))
+    if begun:
+        yield _joined(begun, output, batch_size - missing, place)
 
 
 def _cut_rows(
     converted: Converted, output: Output, batch_size: int, run: tuple[int, int]
 ) -> Iterator[Batch]:
     """Cut the rows `run` of a chunk, a multiple of `batch_size` of them, into batches."""
-    (rows, window, offset), data = converted
-    for first in range(*run, batch_size):
+    rows, window, offset = converted.chunk
+    for data, start, stop in _runs(converted, output, batch_size, run):
+        for first in range(max(start, run[0]), stop, batch_size):
+            last = first + batch_size
+            batch_data = output.cut(data, first - start, last - start)
+            yield Batch(batch_data, ((rows, first, last),), batch_size, window, offset + last)
+
+
+def _runs(
+    converted: Converted, output: Output, batch_size: int, run: tuple[int, int]
+) -> Iterator[tuple[Any, int, int]]:
+    """Convert the rows `run` of a chunk: data, and the rows that it is of.
+
+    Raises:
+        RecordError: A record is damaged; those of the batches before its own were converted.
+    """
+    rows, data = converted.chunk.rows, converted.data
+    if data is not None:
+        yield data, 0, run[1]
+        return
+    step = max((output.objects_at_once or len(rows)) // batch_size, 1) * batch_size
+    for start in range(*run, step):
+        stop = min(start + step, run[1])
+        try:
+            data = rows.slice(start, stop).output(output.kind)
+        except RecordError:
+            break
+        yield data, start, stop
+    else:
+        return
+    for first in range(start, run[1], batch_size):
         last = first + batch_size
-        if output.convert_chunks:
-            batch_data = output.cut(data, first, last)
-        else:
-            batch_data = rows.slice(first, last).output(output.kind)
-        yield Batch(batch_data, ((rows, first, last),), batch_size, BatchEnd(window, offset + last))
+        yield rows.slice(first, last).output(output.kind), first, last
+    # Each batch was good by itself: what is wrong is that they do not fit together.
+    rows.slice(*run).output(output.kind)
 
 
-def _joined(runs: list[tuple[Rows, int, int]], output: Output, size: int, end: BatchEnd) -> Batch:
+def _joined(
+    runs: list[tuple[Rows, int, int]], output: Output, size: int, place: tuple[WindowPlace, int]
+) -> Batch:
     """Make one batch of the runs of several chunks.
 
     Raises:
@@ -219,4 +244,4 @@ def _joined(runs: list[tuple[Rows, int, int]], output: Output, size: int, end: B
             f"{places}: the columns from these records on do not fit together ({error}). As"
             " columns, a field must have values of one type in all records."
         ) from error
-    return Batch(data, tuple(runs), size, end)
+    return Batch(data, tuple(runs), size, *place)

@@ -7,24 +7,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.batch import Batch, BatchEnd, Output, batches, convert
+from training.records.batch import Batch, Output, batches, convert
 from training.records.prefetch import prefetched
 from training.records.segment import Place, Segment
 from training.records.settings import LoaderSettings
 from training.records.state import RankState
-from training.records.windows import WindowReader, chunks
+from training.records.windows import WindowPlace, WindowReader
 from training.records.workers import mapped
 
 CHUNK_RECORDS = 8192
 """Records copied out of a window at once where batches are smaller. To be handed a chunk takes a
 step longer than to cut a batch off one: with 32 records a batch, far fewer than one step in 100."""
 
+WINDOWS_AHEAD = 1
+"""Windows read ahead of the one whose records are copied."""
+
 CHUNKS_AHEAD = 2
 """Chunks made ahead of the one in use: enough for the time that reading a window takes."""
 
 
 class RecordEpoch(Iterator[Batch]):
-    """The batches of one rank in one epoch, made ahead in a background thread.
+    """The batches of one rank in one epoch, made ahead in background threads.
 
     Close it, or drop it, to stop these before its end.
     """
@@ -48,11 +51,13 @@ class RecordEpoch(Iterator[Batch]):
         self._segment = segment
         self._start = start
         self._table_counts = table_counts
-        self._end: BatchEnd | None = None
+        self._window: WindowPlace | None = None
+        self._offset = 0
 
     def __next__(self) -> Batch:
         batch = next(self._batches)
-        self._end = batch.end
+        self._window = batch.window
+        self._offset = batch.offset
         return batch
 
     def __iter__(self) -> Self:
@@ -71,7 +76,7 @@ class RecordEpoch(Iterator[Batch]):
             Exception: Whatever the function raises, in place of its batch.
         """
         for batch in mapped(self._batches, map_fn, workers):
-            self._end = batch.end
+            self.hand_out(batch)
             yield batch
 
     def close(self) -> None:
@@ -84,7 +89,8 @@ class RecordEpoch(Iterator[Batch]):
 
     def hand_out(self, batch: Batch) -> None:
         """Let the state be that after `batch`."""
-        self._end = batch.end
+        self._window = batch.window
+        self._offset = batch.offset
 
     def state_dict(self) -> dict[str, Any]:
         """Return how far this rank has come: small, and what JSON can hold.
@@ -93,8 +99,8 @@ class RecordEpoch(Iterator[Batch]):
         ranks and hosts go on with them.
         """
         now = self._start.now
-        if self._end is not None:
-            now = Place(self._end.window.number, self._end.offset)
+        if self._window is not None:
+            now = Place(self._window.number, self._offset)
         counts = self._counts_of({self._start.first.window, now.window})
         return replace(self._start, now=now, counts=counts).to_json()
 
@@ -108,8 +114,8 @@ class RecordEpoch(Iterator[Batch]):
             blocks = order.blocks_of(window)
             if self._table_counts is not None:
                 known = self._table_counts[blocks].tolist()
-            elif self._end is not None and self._end.window.number == window:
-                known = self._end.window.lengths.tolist()
+            elif self._window is not None and self._window.number == window:
+                known = self._window.lengths.tolist()
             else:
                 counts |= self._segment.start_counts
                 continue
@@ -120,13 +126,16 @@ class RecordEpoch(Iterator[Batch]):
 def read_batches(
     reader: WindowReader, segment: Segment, output: Output, settings: LoaderSettings
 ) -> Generator[Batch, None, None]:
-    """Read, order, convert and cut: what is before the last of these is done in the background."""
+    """Read, order, convert and cut: all but the last is done in the background, arrays at least."""
     # Not a method of the epoch or the loader: what it holds would hold it, and its threads.
     size = settings.batch_size
     windows = reader.windows(segment.pieces())
-    made = convert(chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size), output)
+    if settings.prefetch and output.objects_at_once is None:
+        # With Python objects to be made, a second thread waits for the interpreter more than it
+        # gains.
+        windows = prefetched(windows, ahead=WINDOWS_AHEAD)
+    chunks = reader.chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size)
+    made = convert(chunks, output)
     if settings.prefetch:
-        # One thread for all of it: with another one for reading, the two and the consumer wait for
-        # each other's Python more than they gain.
         made = prefetched(made, ahead=CHUNKS_AHEAD)
     yield from batches(made, output, size)

@@ -55,7 +55,7 @@ class LoaderSettings:
     """CSV: quoted fields may contain newlines. Every shard is then read once beforehand."""
 
     prefetch: bool = True
-    """Whether to read ahead, in a background thread."""
+    """Whether to read ahead, in background threads."""
 
     def __post_init__(self) -> None:
         for name in ("batch_size", "block_bytes", "window_blocks"):

@@ -32,14 +32,13 @@ class Chunk(NamedTuple):
     """Position of the first of them in the window's order."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class Window(NamedTuple):
     """The records of one window."""
 
     place: WindowPlace
+    blocks: NDArray[np.int64]
+    """Their numbers, ascending; shape (blocks,)."""
     records: Records
-    indices: NDArray[np.int64]
-    """The record at each position of the window's order, used ones left out; shape (records,)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,29 +76,32 @@ class WindowReader:
         if self.table.counts is not None:
             _check_counts(refs, records.lengths, self.table.counts[blocks])
         _check_used(refs, blocks, records.lengths, self.used)
-        unused = self.used.unused(blocks, records.lengths)
-        total = int(records.lengths.sum()) if unused is None else len(unused)
-        indices = self.order.permutation(number, total)
-        return Window(
-            place=WindowPlace(number, records.lengths),
-            records=records,
-            indices=indices if unused is None else unused[indices],
-        )
+        return Window(WindowPlace(number, records.lengths), blocks, records)
 
+    def indices(self, window: Window) -> NDArray[np.int64]:
+        """Return the record at each position of a window's order, used ones left out."""
+        number, lengths = window.place
+        unused = self.used.unused(window.blocks, lengths)
+        if unused is None:
+            return self.order.permutation(number, int(lengths.sum()))
+        return unused[self.order.permutation(number, len(unused))]
 
-def chunks(windows: Iterable[tuple[Window, Piece]], *, chunk_records: int) -> Iterator[Chunk]:
-    """Copy the records of windows, in the epoch's order, into chunks.
+    def chunks(
+        self, windows: Iterable[tuple[Window, Piece]], *, chunk_records: int
+    ) -> Iterator[Chunk]:
+        """Copy the records of windows, in the epoch's order, into chunks.
 
-    Args:
-        windows: And the piece of each that is wanted.
-        chunk_records: Of each chunk, 1 or more; fewer where a piece ends.
-    """
-    for window, piece in windows:
-        last = len(window.indices) if piece.last is None else piece.last
-        for first in range(piece.first, last, chunk_records):
-            chosen = window.indices[first : min(first + chunk_records, last)]
-            yield Chunk(window.records.take(chosen), window.place, first)
-        del window
+        Args:
+            windows: And the piece of each that is wanted.
+            chunk_records: Of each chunk, 1 or more; fewer where a piece ends.
+        """
+        for window, piece in windows:
+            indices = self.indices(window)
+            last = len(indices) if piece.last is None else piece.last
+            for first in range(piece.first, last, chunk_records):
+                chosen = indices[first : min(first + chunk_records, last)]
+                yield Chunk(window.records.take(chosen), window.place, first)
+            del window
 
 
 def _check_counts(

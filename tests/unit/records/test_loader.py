@@ -345,14 +345,40 @@ def test_damage_after_some_batches_ends_the_epoch_with_the_shards_name(
     assert list(epoch) == []
 
 
-def test_good_batches_before_a_bad_record_are_handed_out(tmp_path: Path) -> None:
-    write_shards(tmp_path, {"a.jsonl": numbered(50) + b"bad\n" + numbered(50)})
-    (loader,) = host_loaders(tmp_path, _settings(shuffle=False, block_bytes=1 << 17))
+@pytest.mark.parametrize("prefetch", [True, False])
+@pytest.mark.parametrize(
+    ("output", "bad", "message"),
+    [
+        ("records", b"bad", "not valid JSON"),
+        ("arrow", b"bad", "not valid JSON"),
+        ("str", b'{"id": "\xff"}', "is not UTF-8"),
+    ],
+)
+def test_good_batches_before_a_bad_record_are_handed_out(
+    tmp_path: Path,
+    output: str,
+    bad: bytes,
+    message: str,
+    prefetch: bool,  # noqa: FBT001 - drawn
+) -> None:
+    write_shards(tmp_path, {"a.jsonl": numbered(50) + bad + b"\n" + numbered(50)})
+    settings = _settings(shuffle=False, block_bytes=1 << 17, output=output, prefetch=prefetch)
+    (loader,) = host_loaders(tmp_path, settings)
     epoch = loader.epoch(0)
     good = [next(epoch) for _ in range(12)]
     assert [record["id"] for made in good for record in made.records] == list(range(48))
-    with pytest.raises(RecordError, match=r"^a\.jsonl, line 51: not valid JSON"):
+    with pytest.raises(RecordError, match=rf"^a\.jsonl, line 51: .*{message}"):
         next(epoch)
+    assert list(epoch) == []
+
+
+def test_columns_that_change_between_batches_of_a_chunk_are_refused(tmp_path: Path) -> None:
+    lines = b'{"a": 1}\n{"a": 2}\n{"a": "x"}\n{"a": "y"}\n'
+    write_shards(tmp_path, {"a.jsonl": lines})
+    settings = _settings(shuffle=False, block_bytes=1 << 17, output="arrow", batch_size=2)
+    (loader,) = host_loaders(tmp_path, settings)
+    with pytest.raises(RecordError, match=r"^a\.jsonl, line"):
+        list(loader.epoch(0))
 
 
 @pytest.mark.slow

@@ -142,8 +142,6 @@ class BlockStream:
 class StreamedLines(LineBlocks):
     """The lines of some runs of blocks."""
 
-    __slots__ = ()
-
     def __init__(self, text: Text, runs: Sequence[Run]) -> None:
         """Find the lines of runs that lie in one buffer."""
         self.content = text.content

@@ -8,6 +8,7 @@ import mmap
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from training.records.shards import Shard
 
 NEWLINE = 0x0A
 CARRIAGE_RETURN = 0x0D
+NO_NEWLINE = 0x00
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 SLACK_BYTES = 8 << 10
@@ -27,6 +29,10 @@ SLACK_BYTES = 8 << 10
 
 BORDER_BYTES = 1 << 10
 """Room in a buffer for what a block has of the line that ends in it: half a line on average."""
+
+SEARCH_BYTES = 1 << 20
+"""Bytes searched for newlines at once: what has just been read is still in the processor's caches,
+and between two of these searches no other thread's Python is waited for."""
 
 SPARE_SPACES = 2
 """Buffers kept for the next blocks: new memory costs more than reading into it."""
@@ -53,28 +59,61 @@ class LineBlocks:
 
     Attributes:
         content: The buffer.
-        offsets: Line n is `content[offsets[2 * n] : offsets[2 * n + 1]]`, without its newline, a
-            carriage return before that and, at the start of a file, a byte order mark. What lies
-            between two lines is nobody's. Shape (2 * lines + 1,).
         lengths: Lines of each block, shape (blocks,).
-        places: Where each line came from.
     """
-
-    __slots__ = ("_space", "content", "lengths", "offsets", "places")
 
     def __init__(
         self,
+        blocks: Sequence[BlockRef],
         space: "_Space",
-        offsets: NDArray[np.int64],
-        lengths: NDArray[np.int64],
-        places: "LinePlaces",
+        spans: Sequence["_Span"],
+        ends: tuple[NDArray[np.int64], NDArray[np.int64]],
     ) -> None:
+        """Keep what was found.
+
+        Args:
+            blocks: That were read.
+            space: The buffer.
+            spans: Where in it the lines of each block lie.
+            ends: Where each line stops, and its newline; shapes (lines,).
+        """
         # The buffer returns to the spare ones when the last who holds the space lets go of it.
         self._space = space
+        self._blocks = blocks
+        self._spans = spans
+        self._line_stops, self._newlines = ends
         self.content = space.content
-        self.offsets = offsets
-        self.lengths = lengths
-        self.places = places
+        self._stops = np.searchsorted(self._newlines, [span.stop for span in spans])
+        self.lengths: NDArray[np.int64] = np.diff(self._stops, prepend=0)
+
+    # The rest is worked out by the thread that goes on with the lines: the one that reads them has
+    # the most to do.
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Line n is `content[offsets[2 * n] : offsets[2 * n + 1]]`.
+
+        That is without its newline, a carriage return before that and, at the start of a file, a
+        byte order mark. What lies between two lines is nobody's. Shape (2 * lines + 1,).
+        """
+        offsets = np.empty(2 * len(self._newlines) + 1, np.int64)
+        offsets[0] = 0
+        offsets[1::2] = self._line_stops
+        np.add(self._newlines, 1, out=offsets[2::2])
+        # What lies before the first line of a block is the end of one of the block before it.
+        has_lines = self.lengths > 0
+        first_lines = np.array([span.first_line for span in self._spans], np.int64)
+        offsets[2 * (self._stops - self.lengths)[has_lines]] = first_lines[has_lines]
+        return offsets
+
+    @cached_property
+    def places(self) -> "LinePlaces":
+        """Where each line came from."""
+        return LinePlaces(
+            shards=[block.shard for block in self._blocks],
+            origins=np.array([span.origin for span in self._spans], np.int64),
+            stops=self._stops,
+            starts=self.offsets[:-1:2],
+        )
 
 
 class LinePlaces:
@@ -117,6 +156,7 @@ class LineReader:
 
     def __init__(self) -> None:
         self._spare: list[mmap.mmap] = []
+        self._flags = np.empty(2 * SEARCH_BYTES, np.bool_)
 
     def read(self, blocks: Sequence[BlockRef]) -> LineBlocks:
         """Read the lines that start in some blocks, with one file open at a time.
@@ -129,11 +169,14 @@ class LineReader:
         """
         sizes = sum(block.stop - block.start for block in blocks)
         space = _Space(self._spare, sizes + 2 * SLACK_BYTES + BORDER_BYTES * len(blocks))
+        search = _Search(space, self._flags)
         spans: list[_Span] = []
         for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
             with open_shard(shard) as file:
-                spans += [_read_block(file, block, space) for block in of_shard]
-        return _join_lines(blocks, space, spans)
+                for block in of_shard:
+                    spans.append(_read_block(file, block, space))
+                    search.follow()
+        return LineBlocks(blocks, space, spans, search.finish())
 
 
 class _Space:
@@ -193,8 +236,8 @@ class _Span(NamedTuple):
 
     first_line: int
     """Where its first line starts."""
-    newlines: NDArray[np.int64]
-    """Where each of its lines is ended; shape (lines,)."""
+    stop: int
+    """Behind the newline of its last one; where the block's bytes begin if it has no line."""
     origin: int
     """What to add to a place in the buffer to get the byte of the shard."""
 
@@ -217,16 +260,14 @@ def _read_block(file: io.FileIO, block: BlockRef, space: _Space) -> _Span:
         head_end = space.content.find(b"\n", begin, stop - 1 - origin)
         if head_end < 0:
             space.used = begin
-            return _Span(begin, np.empty(0, np.int64), origin)
+            return _Span(begin, begin, origin)
+        # It ends nobody's line here, so it is not to be found among those that do.
+        space.content[head_end] = NO_NEWLINE
         first_line = head_end + 1
     _finish_line(file, block, space, origin)
-    # Here, not for all blocks at once: the block is still in the processor's cache.
-    content = np.frombuffer(space.content, np.uint8, space.used - first_line, first_line)
-    newlines = np.flatnonzero(content == NEWLINE)
-    newlines += first_line
     if start == 0 and space.content[begin : begin + len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK:
         first_line += len(BYTE_ORDER_MARK)
-    return _Span(first_line, newlines, origin)
+    return _Span(first_line, space.used, origin)
 
 
 def _finish_line(file: io.FileIO, block: BlockRef, space: _Space, origin: int) -> None:
@@ -247,31 +288,37 @@ def _finish_line(file: io.FileIO, block: BlockRef, space: _Space, origin: int) -
     space.used = newline + 1
 
 
-def _join_lines(blocks: Sequence[BlockRef], space: _Space, spans: Sequence[_Span]) -> LineBlocks:
-    """Say where the lines of the buffer start and stop."""
-    content = np.frombuffer(space.content, np.uint8, space.used)
-    lengths = np.array([len(span.newlines) for span in spans], np.int64)
-    newlines = np.concatenate([np.empty(0, np.int64), *(span.newlines for span in spans)])
-    offsets = np.empty(2 * len(newlines) + 1, np.int64)
-    offsets[0] = 0
-    offsets[1::2] = newlines
-    offsets[2::2] = newlines + 1
-    stops = np.cumsum(lengths)
-    first_lines = np.array([span.first_line for span in spans], np.int64)
-    # What lies before the first line of a block is the end of one of the block before it.
-    offsets[2 * (stops - lengths)[lengths > 0]] = first_lines[lengths > 0]
-    if len(newlines):
+class _Search:
+    """Finds the newlines of a buffer while it is being filled."""
+
+    def __init__(self, space: _Space, flags: NDArray[np.bool_]) -> None:
+        """Search `space`; `flags` is room to work in, of any size."""
+        self._space = space
+        self._flags = flags
+        self._searched = 0
+        self._stops = [np.empty(0, np.int64)]
+        self._newlines = [np.empty(0, np.int64)]
+
+    def follow(self) -> None:
+        """Search what was read, once it is enough to be worth it."""
+        if self._space.used - self._searched >= SEARCH_BYTES:
+            self._search()
+
+    def finish(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Search the rest; return where each line stops, and its newline, shapes (lines,)."""
+        self._search()
+        return np.concatenate(self._stops), np.concatenate(self._newlines)
+
+    def _search(self) -> None:
+        content = np.frombuffer(self._space.content, np.uint8, self._space.used)
+        piece = content[self._searched :]
+        flags = self._flags[: len(piece)] if len(piece) <= len(self._flags) else None
+        newlines = np.flatnonzero(np.equal(piece, NEWLINE, out=flags))
+        newlines += self._searched
         # A newline at the very beginning has, as it were, the buffer's last one before it.
-        offsets[1::2] -= (content[newlines - 1] == CARRIAGE_RETURN) & (
-            offsets[1::2] > offsets[:-1:2]
-        )
-    places = LinePlaces(
-        shards=[block.shard for block in blocks],
-        origins=np.array([span.origin for span in spans], np.int64),
-        stops=stops,
-        starts=offsets[:-1:2],
-    )
-    return LineBlocks(space, offsets, lengths, places)
+        self._stops.append(newlines - (content[newlines - 1] == CARRIAGE_RETURN))
+        self._newlines.append(newlines)
+        self._searched = self._space.used
 
 
 def _count_lines(shard: Shard, block_bytes: int, blocks: int) -> NDArray[np.int64]:

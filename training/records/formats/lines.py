@@ -1,6 +1,7 @@
 r"""Text lines: each line, ended by "\n" alone, is a record without its final carriage return."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -146,15 +147,17 @@ class TextRows(LineRows):
 class LineRecords:
     """The lines of some blocks."""
 
-    __slots__ = ("_array", "_errors", "_lines", "_rows_type")
-
     def __init__(self, lines: LineBlocks, rows_type: type[LineRows], errors: str) -> None:
         self._lines = lines
         self._rows_type = rows_type
         self._errors = errors
+
+    @cached_property
+    def _array(self) -> pa.Array:
+        lines = self._lines
         buffers = [None, pa.py_buffer(lines.offsets), pa.py_buffer(lines.content)]
         # Every second entry is a line; between them lies what belongs to no line.
-        self._array = pa.Array.from_buffers(pa.large_binary(), len(lines.offsets) - 1, buffers)
+        return pa.Array.from_buffers(pa.large_binary(), len(lines.offsets) - 1, buffers)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
