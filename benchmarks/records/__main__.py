@@ -2,12 +2,17 @@
 
 The same with options: python -m benchmarks.records --quick --only lines,wait
 
+Sections may be run one by one, each with the peers alone that it measures: what was measured
+before on the same data stays in the results.
+
 Every measurement runs in a process of its own. The passes are interleaved: each runs every
 measurement once, so that what slows the machine down for a while touches all of them; ratios are
 taken within a pass. Writes results.json, tables.md and plot.png.
 """
 
 import argparse
+import importlib
+import importlib.util
 import json
 import os
 from dataclasses import asdict, replace
@@ -16,12 +21,12 @@ from pathlib import Path
 from benchmarks.records.data import Data, make_data, read_into_cache
 from benchmarks.records.goals import goals_of
 from benchmarks.records.jobs import ROOT, Job, run
-from benchmarks.records.plan import FULL, ONCE, QUICK, SECTIONS, jobs_of
-from benchmarks.records.plot import draw
+from benchmarks.records.plan import FULL, ONCE, QUICK, SECTIONS, conversions, jobs_of
 from benchmarks.records.report import write_tables
 from benchmarks.records.results import Results
 
 FOLDER = ROOT / ".evenshard" / "bench-records"
+RESULTS = "results.json"
 FULL_MEGABYTES, QUICK_MEGABYTES = 400, 40
 BUSY = 0.7
 """Load of the machine before a run from which on its figures are worth a warning."""
@@ -35,17 +40,19 @@ def main() -> None:
     if os.getloadavg()[0] > BUSY:
         print(f"The machine is busy (load {os.getloadavg()[0]:.1f}): expect noise.")
     megabytes = arguments.megabytes or (QUICK_MEGABYTES if arguments.quick else FULL_MEGABYTES)
-    data = _prepare(arguments.data, megabytes)
-    results = Results()
-    for number in range(effort.passes):
+    data = _prepare(arguments.data, megabytes, arguments.only)
+    results = _earlier(arguments.out, data)
+    everything = jobs_of(data, arguments.only, effort)
+    if not arguments.append:
+        results.forget(everything)
+    before = results.passes_of(everything)
+    for number in range(before, before + effort.passes):
         results.note_load()
         read_into_cache(data)
-        _measure(results, jobs_of(data, arguments.only, effort), number, effort.passes)
+        jobs = jobs_of(data, arguments.only, effort.in_pass(number))
+        _measure(results, jobs, number, before + effort.passes)
         _write(results, data, arguments.out)
-    results.note_load()
-    _write(results, data, arguments.out)
     print(write_tables(results))
-    draw(results, arguments.out / "plot.png")
     print(f"Load averages: {results.loads}. Files: {arguments.out}")
 
 
@@ -60,6 +67,9 @@ def _parse() -> argparse.Namespace:
         help=f"some of {', '.join(SECTIONS)}",
     )
     parser.add_argument("--passes", type=int, help="interleaved passes; 3, or 1 with --quick")
+    parser.add_argument(
+        "--append", action="store_true", help="keep earlier passes of the same sections"
+    )
     parser.add_argument("--megabytes", type=int, help="of lines; 400, or 40 with --quick")
     parser.add_argument("--data", type=Path, default=FOLDER / "data", help="where data is kept")
     parser.add_argument("--out", type=Path, default=FOLDER / "results", help="where results go")
@@ -76,13 +86,23 @@ def _sections(given: str) -> tuple[str, ...]:
     return names
 
 
-def _prepare(root: Path, megabytes: int) -> Data:
+def _prepare(root: Path, megabytes: int, sections: tuple[str, ...]) -> Data:
     print(f"Data: {megabytes} MB of lines and what is made of them, below {root}", flush=True)
     data = make_data(root, megabytes)
-    converted = run(Job(measure="convert", folder=str(data.root)))
-    if "error" in converted:
-        raise SystemExit(f"The peers' data could not be prepared: {converted['error']}")
+    for job in conversions(data, sections):
+        converted = run(job)
+        if "error" in converted:
+            raise SystemExit(f"The peers' data could not be prepared: {converted['error']}")
     return data
+
+
+def _earlier(folder: Path, data: Data) -> Results:
+    """Read what was measured before on the same data: sections may be run one by one."""
+    path = folder / RESULTS
+    if not path.exists():
+        return Results()
+    written = json.loads(path.read_text(encoding="utf-8"))
+    return Results.from_json(written) if written["records"] == asdict(data.sizes) else Results()
 
 
 def _measure(results: Results, jobs: list[Job], number: int, passes: int) -> None:
@@ -105,7 +125,9 @@ def _write(results: Results, data: Data, folder: Path) -> None:
         for goal in goals_of(results)
     ]
     written = {"goals": goals, "records": asdict(data.sizes), **results.as_json()}
-    (folder / "results.json").write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    (folder / RESULTS).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+    if importlib.util.find_spec("matplotlib"):
+        importlib.import_module("benchmarks.records.plot").draw(results, folder / "plot.png")
 
 
 if __name__ == "__main__":

@@ -32,6 +32,10 @@ class Effort:
     brief: bool
     """Small batches only where a goal asks for them."""
 
+    def in_pass(self, number: int) -> "Effort":
+        """Return the effort of a pass, counted from 0: what no goal asks for is in the first."""
+        return replace(self, brief=self.brief or number > 0)
+
 
 Section = Callable[[Data, Effort], Iterator[Job]]
 """Some jobs of a pass, under one name."""
@@ -76,8 +80,8 @@ def _memory(data: Data, effort: Effort) -> Iterator[Job]:
 
 
 def _spread(data: Data, effort: Effort) -> Iterator[Job]:
-    # The first windows of an epoch are short: all of it tells more.
-    patient = replace(effort, cap_s=effort.cap_s * 4)
+    # The first windows of an epoch are short: more of it tells more.
+    patient = replace(effort, cap_s=effort.cap_s * 2)
     for contender in CONTENDERS:
         if contender is not contenders.RAW and contender.order != "no":
             yield _job("spread", contender, data, patient, batch_size=SPREAD_BATCH_SIZE)
@@ -109,6 +113,20 @@ SECTIONS: Final[dict[str, Section]] = {
     "loop": _loop,
 }
 """What `--only` chooses from."""
+
+CONVERTED: Final[dict[str, tuple[str, ...]]] = {
+    "lines": ("lines",),
+    "json_lines": ("json_lines",),
+    "parquet": ("parquet",),
+    "spread": ("lines", "json_lines", "parquet"),
+}
+"""What must be converted for the peers of a section."""
+
+
+def conversions(data: Data, sections: Iterable[str]) -> list[Job]:
+    """List the conversions that some sections need."""
+    kinds = dict.fromkeys(kind for section in sections for kind in CONVERTED.get(section, ()))
+    return [Job(measure="convert", folder=str(data.folder(kind))) for kind in kinds]
 
 
 def _rates(contender: Contender, data: Data, effort: Effort) -> Iterator[Job]:

@@ -16,6 +16,11 @@ POLICIES: Final = {
     "join": "DDP Join",
 }
 
+CUT_OFF: Final = (
+    "\\* In some pass the epoch was cut off, a few seconds after its first batch, and the rate"
+    " reached taken for the rest of it."
+)
+
 
 def write_tables(results: Results) -> str:
     """Write everything that was measured."""
@@ -29,6 +34,8 @@ def write_tables(results: Results) -> str:
         ("Training loop, two ranks", _loops(results)),
     )
     written = [f"### {title}\n\n" + "\n".join(rows) for title, rows in sections if len(rows) > 2]  # noqa: PLR2004 - a head without rows has two lines
+    if any(not _complete(results, key) for key in results.passes):
+        written.append(CUT_OFF)
     errors = [
         f"- {key}: {result['error']}"
         for key, passes in results.passes.items()
@@ -83,7 +90,7 @@ def _rate_rows(results: Results, raw: Values | None) -> Iterator[Sequence[str]]:
             contender.order,
             str(job.workers),
             str(job.batch_size),
-            _count(rate.median),
+            _count(rate.median) + ("" if _complete(results, key) else " \\*"),
             _percent(rate),
             share,
             # Of worker processes nothing is known.
@@ -91,6 +98,10 @@ def _rate_rows(results: Results, raw: Values | None) -> Iterator[Sequence[str]]:
             _metric(results, key, "first_batch_s", "{:.3f} s"),
             _metric(results, key, "peak_rss_mib", "{:.0f} MiB"),
         )
+
+
+def _complete(results: Results, key: str) -> bool:
+    return all(result.get("complete", True) for result in results.passes[key])
 
 
 def _waits(results: Results) -> list[str]:

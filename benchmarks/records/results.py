@@ -2,11 +2,12 @@
 
 import os
 import platform
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from importlib import metadata
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from benchmarks.records.contenders import Contender
 from benchmarks.records.jobs import Job
@@ -54,10 +55,30 @@ class Results:
     loads: list[float] = field(default_factory=list)
     """Load averages of the last minute, at the beginning of each pass and at the end."""
 
+    @classmethod
+    def from_json(cls, written: dict[str, Any]) -> Self:
+        """Read what `as_json` gave."""
+        results = cls(loads=list(written["load_averages"]))
+        for measurement in written["measurements"]:
+            job = Job(**measurement["job"])
+            for result in measurement["passes"]:
+                results.add(job, result)
+        return results
+
     def add(self, job: Job, result: dict[str, Any]) -> None:
         """Keep what a pass of a job gave."""
         self.jobs[job.key] = job
         self.passes.setdefault(job.key, []).append(result)
+
+    def forget(self, jobs: Iterable[Job]) -> None:
+        """Drop what was measured of some jobs."""
+        for job in jobs:
+            self.jobs.pop(job.key, None)
+            self.passes.pop(job.key, None)
+
+    def passes_of(self, jobs: Iterable[Job]) -> int:
+        """Count the passes that were taken of some jobs."""
+        return max((len(self.passes.get(job.key, ())) for job in jobs), default=0)
 
     def note_load(self) -> None:
         """Keep the machine's load."""
@@ -110,5 +131,11 @@ def _machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "memory_gb": round(memory / 1e9, 1),
         "python": platform.python_version(),
-        "packages": {name: metadata.version(name) for name in PACKAGES},
+        "packages": _versions(),
     }
+
+
+def _versions() -> dict[str, str]:
+    """Return the releases of the packages that are there."""
+    found = {package.name: package.version for package in metadata.distributions()}
+    return {name: found[name] for name in PACKAGES if name in found}

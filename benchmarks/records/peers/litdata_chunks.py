@@ -19,7 +19,7 @@ def texts_of_shuffled_chunks(folder: Path, batch_size: int, workers: int) -> Ite
     return _loader(folder, batch_size, workers, "full")
 
 
-def convert(folder: Path) -> None:
+def convert(folder: Path, _kind: str) -> None:
     """Write the lines below `folder` as chunks, unless they are there."""
     chunks = _chunks(folder)
     if (chunks / "index.json").exists():
