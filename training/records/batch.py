@@ -82,8 +82,7 @@ class Output(NamedTuple):
     kind: str
     objects_at_once: int | None
     """Where it is a Python object per record: of how many records, or of one batch, these are made
-    at once, by whoever takes the batch, who then finds them in the processor's cache. None: it is
-    arrays, made of whole chunks in the background."""
+    at once by whoever takes the batch. None: it is arrays."""
     cut: Callable[[Any, int, int], Any]
     join: Callable[[list[Any]], Any]
 
@@ -93,7 +92,10 @@ def _join_lists(parts: list[list[Any]]) -> list[Any]:
 
 
 def _cut_list(data: list[Any], first: int, last: int) -> list[Any]:
-    return data[first:last]
+    records = data[first:last]
+    # Let go of here: otherwise the step after a chunk waits until all of its records are freed.
+    data[first:last] = [None] * len(records)
+    return records
 
 
 def _cut_packed(data: AnyPacked, first: int, last: int) -> AnyPacked:
@@ -126,12 +128,11 @@ def _join_arrow(parts: list[Any]) -> Any:  # noqa: ANN401 - Array or Table
 OUTPUTS = {
     output.kind: output
     for output in (
-        # Some 10 us: no step waits for more.
         Output("str", 256, _cut_list, _join_lists),
         Output("bytes", 256, _cut_list, _join_lists),
         Output("packed", None, _cut_packed, _join_packed),
         Output("arrow", None, _cut_arrow, _join_arrow),
-        # One batch at a time: they take long.
+        # One batch at a time, never in the background: they take long.
         Output("records", 1, _cut_list, _join_lists),
     )
 }
@@ -144,11 +145,29 @@ class Converted(NamedTuple):
     data: Any
 
 
-def convert(source: Iterable[Chunk], output: Output) -> Iterator[Converted]:
-    """Convert whole chunks, if that is how this output is made."""
+class Demand:
+    """Whether somebody waits for the next chunk, and not for an epoch's first."""
+
+    def __init__(self) -> None:
+        self.is_waiting = False
+
+    def watch(self, source: Iterator[Converted]) -> Iterator[Converted]:
+        """Hand on what the source gives."""
+        for converted in source:
+            self.is_waiting = False
+            yield converted
+            self.is_waiting = True
+
+
+def convert(source: Iterable[Chunk], output: Output, demand: Demand) -> Iterator[Converted]:
+    """Convert whole chunks: arrays always, and strings unless somebody waits for them.
+
+    Who waits is faster, and finds strings in the processor's cache that were made just now.
+    """
+    at_once = output.objects_at_once
     for chunk in source:
         data = None
-        if output.objects_at_once is None:
+        if at_once is None or (at_once > 1 and not demand.is_waiting):
             # Where a record is damaged, the batches before it are still to be handed out.
             with suppress(RecordError):
                 data = chunk.rows.output(output.kind)

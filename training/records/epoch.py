@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.batch import Batch, Output, batches, convert
+from training.records.batch import Batch, Demand, Output, batches, convert
 from training.records.prefetch import prefetched
 from training.records.segment import Place, Segment
 from training.records.settings import LoaderSettings
@@ -135,7 +135,8 @@ def read_batches(
         # gains.
         windows = prefetched(windows, ahead=WINDOWS_AHEAD)
     chunks = reader.chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size)
-    made = convert(chunks, output)
+    demand = Demand()
+    made = convert(chunks, output, demand)
     if settings.prefetch:
         made = prefetched(made, ahead=CHUNKS_AHEAD)
-    yield from batches(made, output, size)
+    yield from batches(demand.watch(made), output, size)
