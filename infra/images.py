@@ -4,7 +4,7 @@ from aws_cdk import IgnoreMode, Stack
 from aws_cdk import aws_ecr_assets as ecr_assets
 from constructs import Construct
 
-from infra.settings import REPOSITORY_ROOT, BuiltImage, ExistingImage
+from infra.settings import EXAMPLES_FOLDER, REPOSITORY_ROOT, BuiltImage, ExistingImage
 from training.contract.layout import FRAMEWORKS
 
 
@@ -51,7 +51,8 @@ def _asset(scope: Construct, framework: str, base_image: str) -> ecr_assets.Dock
 def _docker_excludes(framework: str) -> list[str]:
     """An allow-list: the image's hash moves with what is copied into it only."""
     others = [f"training/{other}" for other in FRAMEWORKS if other != framework]
-    return ["*", "!training", "training/shards", *others, "**/__pycache__"]
+    examples = f"!{EXAMPLES_FOLDER}/{framework}"
+    return ["*", "!training", "training/shards", *others, examples, "**/__pycache__"]
 
 
 def _repository_arn(stack: Stack, image_uri: str) -> str:

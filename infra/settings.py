@@ -24,6 +24,8 @@ from training.contract.layout import FRAMEWORKS, PYTORCH, TENSORFLOW
 from training.shards.request import HYPERPARAMETERS, QUALITY_THRESHOLD
 
 REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES_FOLDER = "examples"
+"""Holds a folder per framework, which its image holds too."""
 CONFIG_DIR = REPOSITORY_ROOT / "config"
 
 Days = Annotated[int, Field(ge=1, le=3650)]
@@ -238,15 +240,15 @@ class Settings(_Section):
 
 
 def _check_program(framework: str, program: str) -> None:
-    code = REPOSITORY_ROOT / "training"
+    code, examples = REPOSITORY_ROOT / "training", REPOSITORY_ROOT / EXAMPLES_FOLDER / framework
     script = (REPOSITORY_ROOT / decode(program)).resolve()
     others = [code / other for other in FRAMEWORKS if other != framework]
-    left_out = not script.is_relative_to(code) or any(map(script.is_relative_to, others))
-    if left_out or not script.is_file():
+    copied = any(map(script.is_relative_to, (code, examples)))
+    if not copied or any(map(script.is_relative_to, others)) or not script.is_file():
         raise ValueError(
-            f"{framework}.hyperparameters.{PROGRAM} is {program!r}. Allowed: a file below {code}, "
-            f"relative to {REPOSITORY_ROOT}, since the image holds that folder only, without the "
-            "other framework's. Put the script there, or name an existing image."
+            f"{framework}.hyperparameters.{PROGRAM} is {program!r}. Allowed: a file below {code} "
+            f"or {examples}, relative to {REPOSITORY_ROOT}, since the image holds these only, "
+            "without the other framework's. Put the script there, or name an existing image."
         )
 
 

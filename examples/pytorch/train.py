@@ -16,15 +16,16 @@ or by hand, on one host with two devices:
 import argparse
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
-from torch.optim import Adam, Optimizer
+from torch.optim import Adam
 
+from training.pytorch.ranks import Ranks, join_ranks
 from training.records import LoaderSettings, RecordLoader, Step, find_shards, steps_of_epoch
 
 END = 10
@@ -54,67 +55,69 @@ def main() -> None:
     """Train, and leave the model with rank 0."""
     options = read_options()
     # Usual: "SageMaker initialises torch.distributed by itself". It sets no rank and starts no
-    # torchrun: this line fails for want of RANK, and without this line each host trains a model of
-    # its own. Our launcher starts torchrun.
+    # torchrun: init_process_group fails for want of RANK, and without it each host trains a model
+    # of its own. Our launcher starts torchrun, and join_ranks finds what that sets.
     # Usual: always nccl, and no GPU chosen, so that all ranks of a host meet on its first GPU.
-    device = choose_device()
-    distributed.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    rank, host_rank = distributed.get_rank(), int(os.environ["GROUP_RANK"])
+    with join_ranks() as ranks:
+        # Usual: every rank reads all files of the directory. ShardedByS3Key splits objects among
+        # hosts only: with g GPUs per host each record is used g times per epoch. A
+        # DistributedSampler does not mend it: it takes one part in `world` of what is only this
+        # host's, and the rest of that is never read. Right is a split among the ranks of this host.
+        # Usual: listdir() and readlines(). A nested folder ends the program, hidden files become
+        # data, and each rank holds all data of its host in memory; here, a window of some blocks.
+        loader = RecordLoader(
+            find_shards(Path(os.environ["SM_CHANNEL_TRAIN"])),
+            settings=LoaderSettings(
+                batch_size=options.batch_size, seed=options.seed, output="bytes"
+            ),
+            part=ranks.local_rank,
+            parts=ranks.local_world_size,
+        )
+        model = train(loader, ranks, options)
+        print(f"rank {ranks.rank}: weights {fingerprint(model)}", flush=True)
+        # Usual: nothing is saved. If every host saved under one name, SageMaker would merge their
+        # folders and keep either file.
+        if ranks.is_chief:
+            torch.save(model.state_dict(), Path(os.environ["SM_MODEL_DIR"]) / "model.pt")
 
-    # Usual: every rank reads all files of the directory. ShardedByS3Key splits objects among hosts
-    # only: with g GPUs per host each record is used g times per epoch. DistributedSampler does not
-    # mend it: it takes one part in `world` of what is only this host's, and the rest of that is
-    # never read. What is right is a split among the ranks of this host: part and parts.
-    # Usual: listdir() and readlines(). A nested folder ends the program, hidden files become data,
-    # and each rank holds the whole host's data in memory. Here it is a window of some blocks.
-    loader = RecordLoader(
-        find_shards(Path(os.environ["SM_CHANNEL_TRAIN"])),
-        settings=LoaderSettings(batch_size=options.batch_size, seed=options.seed, output="bytes"),
-        part=int(os.environ["LOCAL_RANK"]),
-        parts=int(os.environ["LOCAL_WORLD_SIZE"]),
-    )
 
+def train(loader: RecordLoader, ranks: Ranks, options: argparse.Namespace) -> NextByte:
+    """Train on this rank's part, in step with all other ranks."""
     # Usual: no model is trained at all, the loop prints.
     torch.manual_seed(options.seed)
-    model = NextByte().to(device)
+    model = NextByte().to(ranks.device)
     replica = DistributedDataParallel(model)
     optimizer = Adam(model.parameters(), lr=options.learning_rate)
-
     for epoch in range(options.epochs):
         # Usual: `for batch in dataloader`. Hosts hold unequal shards, so that some ranks take more
         # steps than others, whose gradients they then wait for in vain. Here all take as many.
-        steps = steps_of_epoch(loader, epoch=epoch, host_rank=host_rank, all_gather=gather)
-        train_epoch(replica, optimizer, steps, epoch)
+        steps = steps_of_epoch(
+            loader,
+            epoch=epoch,
+            host_rank=int(os.environ["GROUP_RANK"]),
+            all_gather=ranks.all_gather,
+        )
+        sums = torch.zeros(2, dtype=torch.float64, device=ranks.device)  # losses, lines
+        for step in steps:
+            losses = line_losses(replica, step, ranks.device)
+            # Usual: each rank's mean, which DDP averages: a line weighs more on a rank with fewer.
+            loss = losses.sum() * ranks.world_size / step.records
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
+            optimizer.step()
+            sums[0] += losses.detach().sum()
+            sums[1] += len(step.batch) if step.batch is not None else 0
+        report_epoch(ranks, epoch, sums)
+    return model
 
-    print(f"rank {rank}: weights {fingerprint(model)}", flush=True)
-    # Usual: nothing is saved. If every host saved under one name, SageMaker would merge their
-    # folders and keep either file.
-    if rank == 0:
-        torch.save(model.state_dict(), Path(os.environ["SM_MODEL_DIR"]) / "model.pt")
-    distributed.destroy_process_group()
 
-
-def train_epoch(
-    model: DistributedDataParallel, optimizer: Optimizer, steps: Iterable[Step], epoch: int
-) -> None:
-    """Take the steps of one epoch and say how it went."""
-    rank, device = distributed.get_rank(), model.device
-    loss_sum = torch.zeros(2, dtype=torch.float64, device=device)  # losses, lines
-    for step in steps:
-        losses = line_losses(model, step, device)
-        # Usual: each rank's mean, which DDP averages: a line weighs more on a rank with fewer.
-        loss = losses.sum() * distributed.get_world_size() / step.records
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
-        optimizer.step()
-        lines_of_rank = len(step.batch) if step.batch is not None else 0
-        loss_sum += torch.stack([losses.detach().sum(), losses.new_tensor(lines_of_rank)])
-    print(f"rank {rank}, epoch {epoch + 1}: {int(loss_sum[1])} lines", flush=True)
-    distributed.all_reduce(loss_sum)
-    if rank == 0:
+def report_epoch(ranks: Ranks, epoch: int, sums: Tensor) -> None:
+    """Say how an epoch went, given this rank's sum of losses and its lines."""
+    print(f"rank {ranks.rank}, epoch {epoch + 1}: {int(sums[1])} records", flush=True)
+    loss, lines = ranks.sum(sums)
+    if ranks.is_chief:
         # In the form that the pipeline's metrics are read from; of one rank only.
-        mean = float(loss_sum[0] / loss_sum[1])
-        print(f"epoch={epoch + 1}; train_loss={mean:.5f}", flush=True)
+        print(f"epoch={epoch + 1}; train_loss={loss / lines:.5f}", flush=True)
 
 
 def read_options() -> argparse.Namespace:
@@ -125,24 +128,6 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--learning_rate", type=float, default=0.005)
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
-
-
-def choose_device() -> torch.device:
-    """Take this rank's own GPU, or the processor where there is none."""
-    if not torch.cuda.is_available():
-        return torch.device("cpu")
-    device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
-    torch.cuda.set_device(device)
-    return device
-
-
-def gather(numbers: Sequence[int]) -> list[list[int]]:
-    """Give integers, as many on each rank, and get those of every rank."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    mine = torch.tensor(list(numbers), dtype=torch.int64, device=device)
-    gathered = [torch.empty_like(mine) for _ in range(distributed.get_world_size())]
-    distributed.all_gather(gathered, mine)
-    return [tensor.tolist() for tensor in gathered]
 
 
 def line_losses(model: nn.Module, step: Step, device: torch.device) -> Tensor:

@@ -16,7 +16,7 @@ from training.contract.layout import PYTORCH
 
 REPOSITORY_ROOT = Path(__file__).parents[2]
 VENV_BIN = Path(sys.executable).parent
-APP_PATHS = ("app.py", "cdk.json", "config", "infra", "training")
+APP_PATHS = ("app.py", "cdk.json", "config", "examples", "infra", "training")
 """What a synth reads."""
 
 

@@ -81,12 +81,18 @@ def test_an_image_is_made_of_its_own_framework_only(cli_assembly: Assembly, fram
         f"training/{framework}/Dockerfile",
         f"training/{framework}/requirements.txt",
         "training/steps/evaluate.py",
+        f"examples/{framework}/train.py",
     }
     assert expected - names == set()
-    others = [f"training/{other}/" for other in FRAMEWORKS if other != framework]
+    others = [
+        f"{folder}/{other}/"
+        for folder in ("training", "examples")
+        for other in FRAMEWORKS
+        if other != framework
+    ]
     unwanted = ("__pycache__", "training/shards/", *others)
     assert not [name for name in names if any(part in name for part in unwanted)]
-    assert all(name.startswith("training/") for name in names)
+    assert all(name.startswith(("training/", f"examples/{framework}/")) for name in names)
 
 
 EDITED = {
@@ -97,6 +103,8 @@ EDITED = {
     "training/tensorflow/Dockerfile": {"tensorflow"},
     "training/records/loader.py": {"pytorch", "tensorflow"},
     "training/shards/preflight.py": set(),
+    "examples/pytorch/train.py": {"pytorch"},
+    "examples/tensorflow/train.py": {"tensorflow"},
     "tests/conftest.py": set(),
     "README.md": set(),
 }
@@ -105,11 +113,10 @@ EDITED = {
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("edited")
-    shutil.copytree(
-        REPOSITORY_ROOT / "training",
-        folder / "training",
-        ignore=shutil.ignore_patterns("__pycache__"),
-    )
+    for name in ("training", "examples"):
+        shutil.copytree(
+            REPOSITORY_ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__")
+        )
     return folder
 
 

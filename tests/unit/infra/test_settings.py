@@ -182,10 +182,11 @@ def test_refuses_hyperparameters(config_dir: Path, lines: str, said: str) -> Non
         ("hidden_dim = 64", r"pytorch\.hyperparameters\.hidden_dim: .*valid string.*given: 64"),
         (f'dtype = "{"x" * 257}"', r"pytorch\.hyperparameters\.dtype: .*at most 256 characters"),
         ('program = "training/none.py"', r"pytorch\.hyperparameters\.program is .*training/none"),
-        ('program = "app.py"', r"program is 'app\.py'.*image holds that folder only"),
-        ('program = "training/../app.py"', "image holds that folder only"),
+        ('program = "app.py"', r"program is 'app\.py'.*image holds these only"),
+        ('program = "training/../app.py"', "image holds these only"),
         ('program = ""', "program is ''"),
         ('program = "training/tensorflow/train.py"', "without the other framework's"),
+        ('program = "examples/tensorflow/train.py"', "without the other framework's"),
     ],
 )
 def test_refuses_a_hyperparameter(config_dir: Path, line: str, said: str) -> None:
@@ -199,6 +200,7 @@ def test_refuses_a_hyperparameter(config_dir: Path, line: str, said: str) -> Non
     [
         {"hidden_dim": "64", "dtype": '"float64"'},
         {"program": "training/launch.py", "anything": "goes"},
+        {"program": "examples/pytorch/train.py"},
         {"program": "training/launch.py"} | {f"n{number}": "" for number in range(95)},
     ],
 )
