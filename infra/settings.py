@@ -17,6 +17,7 @@ from training.contract.hyperparameters import (
     Range,
     TrainingHyperparameters,
     bounds_of,
+    check_used,
     decode,
     parse,
 )
@@ -229,6 +230,16 @@ class Settings(_Section):
         if len(set(given)) < len(given):
             raise ValueError("a framework is named twice. Name each once: it has one pipeline.")
         return given
+
+    @model_validator(mode="after")
+    def _hyperparameters_are_used(self) -> Self:
+        for framework in self.frameworks:
+            own = self.of_framework(framework).hyperparameters
+            try:
+                check_used(own if PROGRAM not in own else (), framework)
+            except HyperparameterError as error:
+                raise ValueError(f"{framework}.hyperparameters: {error}") from error
+        return self
 
     @model_validator(mode="after")
     def _programs_are_in_their_images(self) -> Self:

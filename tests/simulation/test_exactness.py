@@ -21,7 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from tests.simulation.launched import Host, Job, launch, lines
-from training.contract.hyperparameters import TrainingHyperparameters
+from training.contract.hyperparameters import TrainingHyperparameters, user_of
 from training.pytorch.task import new_model
 from training.pytorch.tasks.text import TextTask
 from training.pytorch.tasks.text_bag import BagInputs
@@ -68,7 +68,8 @@ class Reference:
 
 
 def job(folder: Path, **more: str) -> Job:
-    values = dataclasses.asdict(HYPERPARAMETERS)
+    given = dataclasses.asdict(HYPERPARAMETERS).items()
+    values = {name: value for name, value in given if user_of(name) in (None, "pytorch")}
     return Job(
         folder=folder,
         shards=SHARDS,

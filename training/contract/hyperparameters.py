@@ -9,7 +9,7 @@ import difflib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import (
@@ -27,6 +27,7 @@ from typing import (
 
 from training.contract.errors import ContractError
 from training.contract.json_files import read_object
+from training.contract.layout import PYTORCH, TENSORFLOW
 
 PROGRAM: Final = "program"
 """The launcher's own hyperparameter: a script to run in place of the trainer."""
@@ -36,6 +37,14 @@ TASK: Final = "task"
 """The hyperparameter that chooses what is trained."""
 TEXT_TASK: Final = "text"
 IMAGE_TASK: Final = "image"
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """Marks a hyperparameter that one framework's trainer alone uses."""
+
+    framework: str
+    """One of `layout.FRAMEWORKS`."""
 
 
 class HyperparameterError(ContractError):
@@ -91,7 +100,7 @@ _TASK_FORM: Final = Form(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingHyperparameters:
-    """What the trainers understand. Any other name is refused."""
+    """What the trainers understand. Any other name is refused, and one for another trainer too."""
 
     epochs: Annotated[int, Range(minimum=1, maximum=2**31 - 1)] = 3
     """Passes over the training records."""
@@ -101,7 +110,7 @@ class TrainingHyperparameters:
     """AdamW's step size, the same in every epoch."""
     seed: Annotated[int, Range(minimum=0, maximum=2**63 - 1)] = 0
     """Of the initial weights and of the order of the records."""
-    task: Annotated[str, _TASK_FORM] = TEXT_TASK
+    task: Annotated[str, _TASK_FORM, Only(PYTORCH)] = TEXT_TASK
     """What is trained: text (two classes, JSON Lines or Parquet), image (PNG files in tar shards),
     or a class of your own as module:Class (docs/bring-your-own-model.md)."""
     data_format: Literal["auto", "json_lines", "parquet", "csv", "tar", "lines"] = "auto"
@@ -111,27 +120,35 @@ class TrainingHyperparameters:
     left, each record counts alike. drop: all stop as soon as one has no full batch left."""
     dtype: Literal["float32", "float64"] = "float32"
     """Of weights and gradients; float64 is for comparing runs digit by digit."""
-    architecture: Literal["bag", "transformer"] = "bag"
+    max_grad_norm: Annotated[float, Range(minimum=0), Only(TENSORFLOW)] = 0.0
+    """Gradients whose norm, over all weights, is greater are scaled down to it; 0: never. The norm
+    is that of the exact gradient, of all ranks together."""
+    architecture: Annotated[Literal["bag", "transformer"], Only(PYTORCH)] = "bag"
     """Of the task text. bag: a text's n-grams, in no order; transformer: its words, in order."""
-    hash_buckets: Annotated[int, Range(minimum=1, maximum=2**24)] = 2**16
+    hash_buckets: Annotated[int, Range(minimum=1, maximum=2**24), Only(PYTORCH)] = 2**16
     """Rows of the embedding table that n-grams, or words, are hashed into."""
+    vocabulary_size: Annotated[int, Range(minimum=3, maximum=2**24), Only(TENSORFLOW)] = 20_000
+    """Rows of the embedding table: the most frequent n-grams of all hosts' records, one row for
+    all others and one for padding."""
+    sequence_length: Annotated[int, Range(minimum=1, maximum=2**16), Only(TENSORFLOW)] = 1024
+    """N-grams of a text that count: first its words, then their longer runs."""
     ngrams: Annotated[int, Range(minimum=1, maximum=5)] = 2
     """The longest run of words that is a feature of its own; bag only."""
     embedding_dim: Annotated[int, Range(minimum=1, maximum=4096)] = 32
     """Numbers per row of the embedding table."""
     hidden_dim: Annotated[int, Range(minimum=1, maximum=4096)] = 32
     """Units of the hidden layer; of the transformer, in each layer."""
-    layers: Annotated[int, Range(minimum=1, maximum=256)] = 2
+    layers: Annotated[int, Range(minimum=1, maximum=256), Only(PYTORCH)] = 2
     """Of the transformer."""
-    attention_heads: Annotated[int, Range(minimum=1, maximum=256)] = 4
+    attention_heads: Annotated[int, Range(minimum=1, maximum=256), Only(PYTORCH)] = 4
     """Of each of the transformer's layers; they divide embedding_dim."""
-    max_words: Annotated[int, Range(minimum=1, maximum=2**16)] = 256
+    max_words: Annotated[int, Range(minimum=1, maximum=2**16), Only(PYTORCH)] = 256
     """Words that the transformer reads of a text, from its start."""
-    classes: Annotated[int, Range(minimum=2, maximum=2**14)] = 10
+    classes: Annotated[int, Range(minimum=2, maximum=2**14), Only(PYTORCH)] = 10
     """Of the task image, numbered from 0."""
-    image_size: Annotated[int, Range(minimum=4, maximum=4096)] = 32
+    image_size: Annotated[int, Range(minimum=4, maximum=4096), Only(PYTORCH)] = 32
     """Pixels per side that images are brought to."""
-    image_colors: Literal["grey", "rgb"] = "rgb"
+    image_colors: Annotated[Literal["grey", "rgb"], Only(PYTORCH)] = "rgb"
     """What images are converted to."""
 
     @property
@@ -215,6 +232,31 @@ def parse_training(values: Mapping[str, str]) -> TrainingHyperparameters:
     """
     own = {name: value for name, value in values.items() if name != PROGRAM}
     return parse(TrainingHyperparameters, own)
+
+
+def check_used(names: Iterable[str], framework: str) -> None:
+    """Refuse hyperparameters that a trainer would ignore.
+
+    Args:
+        names: of hyperparameters; the launcher's own are nobody's.
+        framework: whose trainer is to read them.
+
+    Raises:
+        HyperparameterError: one is another framework's alone.
+    """
+    for name in names:
+        user = user_of(name)
+        if user not in (None, framework):
+            raise HyperparameterError(
+                f"Hyperparameter {name} is the {user} trainer's: the {framework} trainer has no "
+                "use for it. Remove it."
+            )
+
+
+def user_of(name: str) -> str | None:
+    """The framework whose trainer alone uses a hyperparameter; None: all do, or none does."""
+    hint = get_type_hints(TrainingHyperparameters, include_extras=True).get(name)
+    return next((extra.framework for extra in get_args(hint) if isinstance(extra, Only)), None)
 
 
 def _unknown(name: str, names: list[str]) -> str:

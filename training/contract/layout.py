@@ -14,6 +14,8 @@ CODE_DIR: Final = "/opt/evenshard"
 # Channels of the training job
 TRAIN_CHANNEL: Final = "train"
 VALIDATION_CHANNEL: Final = "validation"
+VOCABULARY_CHANNEL: Final = "vocabulary"
+"""Where a job has it, the TensorFlow trainer counts no words of its own."""
 
 # Inputs and outputs of the evaluation job
 MODEL_INPUT: Final = "model"
@@ -25,6 +27,9 @@ MODEL_ARCHIVE: Final = "model.tar.gz"
 """What SageMaker packs the model folders of all hosts into."""
 MODEL_CONFIG_FILE: Final = "config.json"
 MODEL_WEIGHTS_FILE: Final = "model.safetensors"
+KERAS_MODEL_FILE: Final = "model.keras"
+SAVED_MODEL_FOLDER: Final = "1"
+"""The name that TensorFlow Serving looks for: a version."""
 EVALUATION_FILE: Final = "evaluation.json"
 DATA_REPORT_FILE: Final = "data.json"
 """Below output/data/<host>/: how many records this host trained on."""

@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Final
 
 from training.contract.errors import ContractError
-from training.contract.hyperparameters import PROGRAM, parse_training
-from training.contract.layout import PYTORCH
+from training.contract.hyperparameters import PROGRAM, check_used, parse_training
+from training.contract.layout import PYTORCH, TENSORFLOW
 
 CODE_ROOT: Final = Path(__file__).resolve().parents[2]
 """The folder that holds the `training` package: /opt/evenshard in the images."""
-_TRAINERS: Final = {PYTORCH: "training.pytorch.train"}
+_TRAINERS: Final = {
+    PYTORCH: "training.pytorch.train",
+    TENSORFLOW: "training.tensorflow.train",
+}
 
 
 def rank_command(
@@ -22,18 +25,14 @@ def rank_command(
     its own business and become its arguments.
 
     Raises:
-        ContractError: the framework has no trainer, the script is not below the code's folder, or
-            the trainer does not take these hyperparameters.
+        ContractError: the script is not below the code's folder, or the trainer does not take
+            these hyperparameters.
     """
     if PROGRAM in hyperparameters:
         script = _script(hyperparameters[PROGRAM], code_root)
         return [str(script), *script_arguments(hyperparameters)]
-    if framework not in _TRAINERS:
-        raise ContractError(
-            f"There is no trainer for framework {framework!r}. Allowed: {', '.join(_TRAINERS)}. "
-            f"Name a script with hyperparameter {PROGRAM}, or change ContainerEntrypoint."
-        )
     parse_training(hyperparameters)
+    check_used(hyperparameters, framework)
     return ["--module", _TRAINERS[framework]]
 
 

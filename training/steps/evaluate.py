@@ -1,6 +1,6 @@
 """The evaluation step: a trained model against the test set, in Model Registry's form.
 
-    python -m training.steps.evaluate pytorch
+    python -m training.steps.evaluate pytorch|tensorflow
 
 Reads /opt/ml/processing/input/model/model.tar.gz and /opt/ml/processing/input/test, writes
 /opt/ml/processing/output/evaluation/evaluation.json, and one line to /opt/ml/output/message: the
@@ -14,6 +14,7 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path, PurePosixPath
 
 from training.contract.errors import ContractError
@@ -21,9 +22,9 @@ from training.contract.failure import write_message
 from training.contract.layout import (
     EVALUATION_FILE,
     EVALUATION_OUTPUT,
+    FRAMEWORKS,
     MODEL_ARCHIVE,
     MODEL_INPUT,
-    PYTORCH,
     TEST_INPUT,
 )
 from training.contract.paths import ContainerPaths
@@ -45,8 +46,7 @@ def main(arguments: Sequence[str]) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     paths = ContainerPaths.from_environment()
     try:
-        _check_framework(arguments)
-        quality = _evaluate(paths)
+        quality = _evaluate(paths, _framework(arguments))
     except (ContractError, RecordError) as error:
         message, exit_code = f"Evaluation failed: {error}", 1
     except Exception as error:
@@ -60,21 +60,22 @@ def main(arguments: Sequence[str]) -> int:
     return exit_code
 
 
-def _check_framework(arguments: Sequence[str]) -> None:
-    if list(arguments) != [PYTORCH]:
+def _framework(arguments: Sequence[str]) -> str:
+    if len(arguments) != 1 or arguments[0] not in FRAMEWORKS:
         raise ContractError(
-            f"training.steps.evaluate got the arguments {list(arguments)}. Allowed: {PYTORCH}. "
-            "Change the last words of ContainerEntrypoint."
+            f"training.steps.evaluate got the arguments {list(arguments)}. Allowed: one of "
+            f"{', '.join(FRAMEWORKS)}. Change the last words of ContainerEntrypoint."
         )
+    return arguments[0]
 
 
-def _evaluate(paths: ContainerPaths) -> Quality:
-    # Imported here: torch takes seconds, and a wrong argument should not.
-    from training.pytorch.evaluation import count_predictions  # noqa: PLC0415
-
+def _evaluate(paths: ContainerPaths, framework: str) -> Quality:
+    # Imported here: a framework takes seconds, a wrong argument should not, and an image has one.
+    count_predictions = import_module(f"training.{framework}.evaluation").count_predictions
     with tempfile.TemporaryDirectory(prefix="evenshard-") as folder:
         _unpack(paths.processing_input(MODEL_INPUT) / MODEL_ARCHIVE, Path(folder))
-        return count_predictions(Path(folder), paths.processing_input(TEST_INPUT))
+        quality: Quality = count_predictions(Path(folder), paths.processing_input(TEST_INPUT))
+        return quality
 
 
 def _unpack(archive: Path, folder: Path) -> None:

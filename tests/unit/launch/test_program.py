@@ -19,6 +19,14 @@ def test_the_trainers_hyperparameters_are_checked_before_any_rank_starts() -> No
         rank_command("pytorch", {"epoch": "2"})
 
 
+def test_hyperparameters_of_the_other_trainer_are_not_ignored() -> None:
+    assert rank_command("tensorflow", {}) == ["--module", "training.tensorflow.train"]
+    with pytest.raises(HyperparameterError, match="hash_buckets is the pytorch trainer's"):
+        rank_command("tensorflow", {"hash_buckets": "64"})
+    with pytest.raises(HyperparameterError, match="vocabulary_size is the tensorflow trainer's"):
+        rank_command("pytorch", {"vocabulary_size": "64"})
+
+
 def test_a_programs_own_are_not(tmp_path: Path) -> None:
     (tmp_path / "examples").mkdir()
     script = tmp_path / "examples" / "train.py"

@@ -138,9 +138,9 @@ def test_a_bad_test_record_is_located(paths: ContainerPaths) -> None:
     assert_fails(paths, "a.jsonl, line 2: the record has no label")
 
 
-@pytest.mark.parametrize("arguments", [(), ("tensorflow",), ("pytorch", "more")])
+@pytest.mark.parametrize("arguments", [(), ("jax",), ("pytorch", "more")])
 def test_wrong_arguments(paths: ContainerPaths, arguments: tuple[str, ...]) -> None:
-    assert_fails(paths, "Allowed: pytorch", arguments)
+    assert_fails(paths, "Allowed: one of pytorch, tensorflow", arguments)
 
 
 def test_what_nobody_expected_is_in_the_message_too(

@@ -1,0 +1,215 @@
+"""Train a text classifier on one private, uneven set of shards per host.
+
+Reads from top to bottom: `main` is the whole story, the rest of the file its chapters.
+
+On SageMaker, and wherever SAGEMAKER_BASE_DIR names a folder with the same layout, the launcher
+starts one process per device of each host:
+
+    python -m training.launch tensorflow
+
+By hand, in one process, the same folder is enough:
+
+    SAGEMAKER_BASE_DIR=folder python -m training.tensorflow.train
+"""
+
+import itertools
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator
+from hashlib import sha256
+
+import keras
+
+from training.contract.breakpoints import EVALUATION, START, STEP, Breakpoints
+from training.contract.cluster import Cluster
+from training.contract.errors import ContractError
+from training.contract.failure import lost_peer
+from training.contract.hyperparameters import (
+    TrainingHyperparameters,
+    check_used,
+    parse_training,
+    read_hyperparameters,
+)
+from training.contract.layout import (
+    DATA_DIGEST_VARIABLE,
+    TENSORFLOW,
+    TRAIN_CHANNEL,
+    VOCABULARY_CHANNEL,
+)
+from training.contract.paths import ContainerPaths
+from training.launcher.exceptions import recorded
+from training.records import (
+    AgreementError,
+    EpochPlan,
+    LoaderSettings,
+    RecordError,
+    RecordLoader,
+    agree,
+    find_shards,
+)
+from training.records.encoding import example_output, read_examples
+from training.records.packed import Packed
+from training.tensorflow.loop import Learner, train_epoch, validate
+from training.tensorflow.model_file import ModelConfig, save_model
+from training.tensorflow.ranks import Ranks, join_ranks
+from training.tensorflow.task import TextTask
+from training.tensorflow.vocabulary import (
+    SPECIAL_ROWS,
+    Vocabulary,
+    count_vocabulary,
+    read_vocabulary,
+)
+from training.trainer.data import check_plan, train_loader, validation_loader
+from training.trainer.report import check_loss, report_epoch, set_up_log, write_data_report
+
+_LOG = logging.getLogger(__name__)
+_COUNTING_BATCH_SIZE = 1024
+
+
+@recorded  # the launcher finds an exception of this rank in a file
+def main() -> None:
+    """Train, and leave the model with the chief."""
+    paths = ContainerPaths.from_environment()
+    cluster = Cluster.from_file(paths.resource_config_file)
+    settings = _settings(paths)
+    breakpoints = Breakpoints.from_environment(rank=int(os.environ.get("RANK", "0")))
+    breakpoints.reach(START)
+    with join_ranks() as ranks:
+        set_up_log(ranks)
+        train_data = train_loader(paths, cluster, settings, ranks)
+        validation_data = validation_loader(paths, settings, ranks)
+        task = TextTask(settings, _one_vocabulary(paths, settings, ranks))
+        learner = Learner(task, ranks, dtype=settings.dtype, max_grad_norm=settings.max_grad_norm)
+        steps = itertools.count(1)
+        for epoch in range(settings.epochs):
+            plan = agree(
+                train_data, epoch=epoch, host_rank=cluster.host_rank, all_gather=ranks.all_gather
+            )
+            check_plan(plan)
+            start_s = time.monotonic()
+            loss = train_epoch(
+                learner, train_data.epoch(epoch), plan, lambda: breakpoints.reach(STEP, next(steps))
+            )
+            seconds = time.monotonic() - start_s
+            check_loss("training", loss, epoch, settings)
+            breakpoints.reach(EVALUATION, epoch)
+            validation = validate(learner, validation_data.epoch(0))
+            check_loss("validation", validation.loss, epoch, settings)
+            if ranks.is_chief:
+                report_epoch(epoch, loss, plan.records / seconds, validation)
+        _check_equal_weights(learner.model, ranks)
+        if ranks.local_rank == 0:
+            write_data_report(paths, cluster, train_data, plan)
+        if ranks.is_chief:
+            _write_model(paths, task.whole_model(learner.model), settings, plan)
+
+
+def _settings(paths: ContainerPaths) -> TrainingHyperparameters:
+    given = read_hyperparameters(paths.hyperparameters_file)
+    settings = parse_training(given)
+    check_used(given, TENSORFLOW)
+    return settings
+
+
+def _one_vocabulary(
+    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
+) -> Vocabulary:
+    """The vocabulary of all hosts: the one given, else counted from the records of all.
+
+    Raises:
+        AgreementError: on all ranks alike: the hosts were given different ones.
+    """
+    size = settings.vocabulary_size - SPECIAL_ROWS
+    folder = paths.channel(VOCABULARY_CHANNEL)
+    if folder.is_dir():
+        vocabulary = read_vocabulary(folder, size=size)
+    else:
+        counting = _counting_loader(paths, settings, ranks)
+        vocabulary = count_vocabulary(
+            lambda: _texts(counting), ranks, size=size, ngrams=settings.ngrams
+        )
+    digests = [digest for (digest,) in ranks.all_gather([vocabulary.digest])]
+    if len(set(digests)) > 1:
+        raise AgreementError(
+            f"The ranks have {len(set(digests))} different vocabularies. Set the "
+            f"S3DataDistributionType of channel {VOCABULARY_CHANNEL} to FullyReplicated."
+        )
+    if vocabulary.unseen_count and ranks.is_chief:
+        _LOG.warning(
+            "Words that occur up to %d times may be missing from the vocabulary: there are too "
+            "many different ones to count each. Lower ngrams or give a channel %s.",
+            vocabulary.unseen_count,
+            VOCABULARY_CHANNEL,
+        )
+    return vocabulary
+
+
+def _counting_loader(
+    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
+) -> RecordLoader:
+    """This rank's part of the training records, as they lie there."""
+    chosen = settings.chosen_format
+    shards = find_shards(paths.channel(TRAIN_CHANNEL), chosen_format=chosen)
+    return RecordLoader(
+        shards,
+        settings=LoaderSettings(
+            batch_size=_COUNTING_BATCH_SIZE,
+            seed=0,
+            shuffle=False,
+            format=chosen,
+            output=example_output(shards, chosen),
+            count=False,
+        ),
+        part=ranks.local_rank,
+        parts=ranks.local_world_size,
+    )
+
+
+def _texts(loader: RecordLoader) -> Iterator[Packed]:
+    for batch in loader.epoch(0):
+        yield read_examples(batch).texts
+
+
+def _check_equal_weights(model: keras.Model, ranks: Ranks) -> None:
+    """Notice if the ranks have drifted apart, whatever the reason: there is no one model then.
+
+    Raises:
+        AgreementError: on all ranks alike.
+    """
+    content = sha256(b"".join(variable.numpy().tobytes() for variable in model.weights)).digest()
+    digests = ranks.all_gather([int.from_bytes(content[:8], "big") >> 1])
+    if any(digest != digests[0] for digest in digests):
+        raise AgreementError(
+            f"The weights of the {ranks.world_size} ranks differ after the training. Start every "
+            "rank with the same code on the same kind of instance."
+        )
+
+
+def _write_model(
+    paths: ContainerPaths, model: keras.Model, settings: TrainingHyperparameters, plan: EpochPlan
+) -> None:
+    config = ModelConfig(
+        hyperparameters=settings,
+        epochs=settings.epochs,
+        records=plan.records,
+        data_digest=os.environ.get(DATA_DIGEST_VARIABLE),
+    )
+    save_model(paths.model_dir, model, config)
+
+
+def _run() -> None:
+    """Run `main`, without a traceback where the message alone says what to do."""
+    try:
+        main()
+    except (AgreementError, ContractError, FloatingPointError, RecordError) as error:
+        sys.exit(f"{error}")
+    except Exception as error:
+        if lost_peer(f"{type(error).__name__}: {error}"):
+            sys.exit(f"Lost the other ranks: {error}")
+        raise
+
+
+if __name__ == "__main__":
+    _run()

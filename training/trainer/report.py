@@ -1,0 +1,98 @@
+"""What the trainers say: log, metric lines, the data report, and losses that are no numbers."""
+
+import json
+import logging
+import math
+import os
+import sys
+from dataclasses import dataclass
+
+from training.contract.cluster import Cluster
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.contract.layout import DATA_DIGEST_VARIABLE, DATA_REPORT_FILE
+from training.contract.metrics import (
+    RECORDS_PER_SECOND,
+    TRAIN_LOSS,
+    VALIDATION_ACCURACY,
+    VALIDATION_LOSS,
+    format_line,
+)
+from training.contract.paths import ContainerPaths
+from training.records import EpochPlan, RecordError, RecordLoader
+from training.trainer.ranks import JobRanks
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """How good a model is on records it was not trained on."""
+
+    loss: float
+    """Mean over the records of all ranks."""
+    accuracy: float
+    """The part of the records that is decided as labelled, 0..1."""
+
+    @classmethod
+    def from_sums(cls, loss: float, correct: float, records: float) -> "Validation":
+        """Divide sums over all ranks.
+
+        Raises:
+            RecordError: on all ranks alike: there are no records.
+        """
+        if records == 0:
+            raise RecordError(
+                "The validation channel holds no records, so nobody could tell whether the "
+                "training works. Put at least one record under ValidationDataUri."
+            )
+        return cls(loss=loss / records, accuracy=correct / records)
+
+
+def set_up_log(ranks: JobRanks) -> None:
+    """Log what happens on stdout."""
+    # The ranks of a host read the same folder: one of them remarking on it is enough.
+    level = logging.INFO if ranks.local_rank == 0 else logging.ERROR
+    logging.basicConfig(level=level, format="%(message)s", stream=sys.stdout)
+
+
+def check_loss(kind: str, loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
+    """Refuse weights that have run away; the last step of an epoch shows in the validation only.
+
+    Raises:
+        FloatingPointError: on all ranks alike, for the loss is the same on all.
+    """
+    if not math.isfinite(loss):
+        raise FloatingPointError(
+            f"The {kind} loss of epoch {epoch + 1} is {loss}: the weights have run away. "
+            f"learning_rate is {settings.learning_rate:g}; take a tenth of it."
+        )
+
+
+def report_epoch(
+    epoch: int, loss: float, records_per_second: float, validation: Validation
+) -> None:
+    """Log one metric line."""
+    values = {
+        TRAIN_LOSS: loss,
+        VALIDATION_LOSS: validation.loss,
+        VALIDATION_ACCURACY: validation.accuracy,
+        RECORDS_PER_SECOND: records_per_second,
+    }
+    _LOG.info("%s", format_line(epoch + 1, values))
+
+
+def write_data_report(
+    paths: ContainerPaths, cluster: Cluster, train_data: RecordLoader, plan: EpochPlan
+) -> None:
+    """Say how many records this host has. A folder per host: SageMaker merges all of them."""
+    folder = paths.output_data_dir / cluster.current_host
+    folder.mkdir(parents=True, exist_ok=True)
+    report = {
+        "host": cluster.current_host,
+        "records": sum(train_data.counts),
+        "records_per_rank": train_data.counts,
+        "steps": plan.steps,
+        "data_digest": os.environ.get(DATA_DIGEST_VARIABLE),
+    }
+    text = json.dumps(report, indent=2) + "\n"
+    (folder / DATA_REPORT_FILE).write_text(text, encoding="utf-8")
