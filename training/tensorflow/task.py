@@ -61,21 +61,21 @@ class TextTask:
         Embedding -> sum over the text, divided by the root of its n-grams' number, since length
         says nothing of spam -> one hidden layer -> logit of label 1.
         """
-        given = self._hyperparameters
-        seeds = np.random.SeedSequence(given.seed).generate_state(3).tolist()
+        settings = self._hyperparameters
+        seeds = np.random.SeedSequence(settings.seed).generate_state(3).tolist()
         ngrams = keras.Input((None,), dtype="int64")
         rows = keras.layers.Embedding(
             len(self.vocabulary.words) + SPECIAL_ROWS,
-            given.embedding_dim,
+            settings.embedding_dim,
             embeddings_initializer=keras.initializers.RandomNormal(
                 stddev=_INITIAL_SCALE, seed=seeds[0]
             ),
         )(ngrams)
-        counted = keras.ops.cast(keras.ops.not_equal(ngrams, 0), given.dtype)
+        counted = keras.ops.cast(keras.ops.not_equal(ngrams, 0), settings.dtype)
         sums = keras.ops.sum(rows * keras.ops.expand_dims(counted, -1), axis=1)
         lengths = keras.ops.maximum(keras.ops.sum(counted, axis=1, keepdims=True), 1)
         hidden = keras.layers.Dense(
-            given.hidden_dim,
+            settings.hidden_dim,
             activation="relu",
             kernel_initializer=keras.initializers.GlorotUniform(seed=seeds[1]),
         )(sums / keras.ops.sqrt(lengths))

@@ -21,14 +21,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from training.contract.errors import ContractError
 from training.records.packed import Packed
-from training.tensorflow.ranks import Ranks
 from training.tensorflow.strings import cut
 
 SPECIAL_ROWS: Final = 2
@@ -44,6 +43,19 @@ _GROUP_WORDS: Final = 2**18
 """Different words counted before they go into the buckets."""
 _PUNCTUATION: Final = rb"""!"#$%&()*+,-./:;<=>?@[\]^_`{|}~'"""
 _BLANK: Final = b" "
+
+
+class Exchange(Protocol):
+    """What counting wants of the ranks."""
+
+    def gather_bytes(self, content: bytes) -> list[bytes]:
+        """Give bytes, any number on each rank, and get those of every rank in order."""
+        ...
+
+    def sum_counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Add integers of equal shape over all ranks."""
+        ...
+
 
 Texts = Callable[[], Iterable[Packed]]
 """This rank's texts from the first one on, every time that it is called."""
@@ -64,7 +76,7 @@ class Vocabulary:
         return int.from_bytes(content[:8], "big") >> 1
 
 
-def count_vocabulary(texts: Texts, ranks: Ranks, *, size: int, ngrams: int) -> Vocabulary:
+def count_vocabulary(texts: Texts, ranks: Exchange, *, size: int, ngrams: int) -> Vocabulary:
     """Find the most frequent words of all ranks' texts; of equal counts, the first in the alphabet.
 
     Args:
@@ -176,7 +188,7 @@ def _heaviest(weights: NDArray[np.int64], most: int) -> tuple[NDArray[np.bool_],
     return heavy, int(weights[order[most]]) if most < len(weights) else 0
 
 
-def _merge(counts: dict[bytes, int], ranks: Ranks) -> Counter[bytes]:
+def _merge(counts: dict[bytes, int], ranks: Exchange) -> Counter[bytes]:
     """Add counted words over all ranks."""
     told = json.dumps([[word.decode() for word in counts], list(counts.values())]).encode()
     merged: Counter[bytes] = Counter()

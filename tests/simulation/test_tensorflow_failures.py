@@ -1,0 +1,78 @@
+"""How a job of the TensorFlow trainer ends when something goes wrong: with a reason."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from evenshard.simulator.processes import kill_marked
+from tests.simulation.launched import Job, finish, launch, lay, lines, running
+
+pytestmark = pytest.mark.timeout(180)  # TensorFlow starts in every rank; two noisy cores
+
+RECORD = {"text": "some words", "label": 1}
+MOST_S = 30
+"""Until all hosts have noticed that one is gone."""
+
+
+def test_a_lost_host_ends_the_job_with_a_reason(tmp_path: Path) -> None:
+    shard = lines([RECORD] * 8)
+    job = Job(
+        folder=tmp_path,
+        shards=({"a.jsonl": shard}, {"b.jsonl": shard + lines([RECORD])}),
+        validation=shard,
+        hyperparameters={"epochs": "100000", "batch_size": "4"},
+        devices_per_host=1,
+        framework="tensorflow",
+    )
+    laid = lay(job)
+    with running(job, laid) as launchers:
+        output = launchers[0].stdout
+        assert output is not None
+        assert any(line.startswith("epoch=1;") for line in iter(output.readline, ""))
+        kill_marked(f"SAGEMAKER_BASE_DIR={laid[1][1]}")
+        start_s = time.monotonic()
+        chief, lost = finish(laid, launchers)
+    assert time.monotonic() - start_s < MOST_S
+    assert (chief.exit_code, lost.exit_code) == (1, -9)
+    assert chief.failure is not None
+    assert chief.failure.startswith("Secondary failure on algo-1: it lost the other ranks.")
+    assert "UnavailableError" in chief.failure
+    assert chief.model_files == []
+    assert "Traceback" not in chief.log
+
+
+def test_a_bad_record_is_named_as_pytorch_names_it(tmp_path: Path) -> None:
+    (host,) = launch(
+        Job(
+            folder=tmp_path,
+            shards=({"a.jsonl": lines([RECORD, {"text": "nobody judged this"}])},),
+            validation=lines([RECORD]),
+            hyperparameters={"epochs": "1"},
+            devices_per_host=1,
+            framework="tensorflow",
+        )
+    )
+    assert host.exit_code == 1
+    assert host.failure == (
+        "algo-1, rank 0: RecordError: a.jsonl, line 2: the record has no label (it has: text). "
+        'Write {"text": ..., "label": 0}.'
+    )
+    assert "Traceback" not in host.log
+    assert host.model_files == []
+
+
+def test_hyperparameters_of_the_other_trainer_start_nothing(tmp_path: Path) -> None:
+    (host,) = launch(
+        Job(
+            folder=tmp_path,
+            shards=({},),
+            validation=lines([RECORD]),
+            hyperparameters={"hash_buckets": "64"},
+            framework="tensorflow",
+        )
+    )
+    assert host.exit_code == 1
+    assert host.log == f"Failed: {host.failure}\n"
+    assert host.failure is not None
+    assert host.failure.startswith("Hyperparameter hash_buckets is the pytorch trainer's")
