@@ -1,5 +1,7 @@
 """How a job of the TensorFlow trainer ends when something goes wrong: with a reason."""
 
+import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -15,6 +17,11 @@ MOST_S = 30
 """Until all hosts have noticed that one is gone."""
 
 
+def wait_for_first_epoch(launcher: subprocess.Popen[str]) -> None:
+    assert launcher.stdout is not None
+    assert any(line.startswith("epoch=1;") for line in iter(launcher.stdout.readline, ""))
+
+
 def test_a_lost_host_ends_the_job_with_a_reason(tmp_path: Path) -> None:
     shard = lines([RECORD] * 8)
     job = Job(
@@ -27,9 +34,7 @@ def test_a_lost_host_ends_the_job_with_a_reason(tmp_path: Path) -> None:
     )
     laid = lay(job)
     with running(job, laid) as launchers:
-        output = launchers[0].stdout
-        assert output is not None
-        assert any(line.startswith("epoch=1;") for line in iter(output.readline, ""))
+        wait_for_first_epoch(launchers[0])
         kill_marked(f"SAGEMAKER_BASE_DIR={laid[1][1]}")
         start_s = time.monotonic()
         chief, lost = finish(laid, launchers)
@@ -40,6 +45,29 @@ def test_a_lost_host_ends_the_job_with_a_reason(tmp_path: Path) -> None:
     assert "UnavailableError" in chief.failure
     assert chief.model_files == []
     assert "Traceback" not in chief.log
+
+
+def test_a_stop_ends_the_trainer_at_once(tmp_path: Path) -> None:
+    # TensorFlow takes SIGTERM over and only notes it.
+    shard = lines([RECORD] * 8)
+    job = Job(
+        folder=tmp_path,
+        shards=({"a.jsonl": shard},),
+        validation=shard,
+        hyperparameters={"epochs": "100000"},
+        devices_per_host=1,
+        framework="tensorflow",
+    )
+    laid = lay(job)
+    with running(job, laid) as launchers:
+        wait_for_first_epoch(launchers[0])
+        launchers[0].send_signal(signal.SIGTERM)
+        start_s = time.monotonic()
+        (host,) = finish(laid, launchers)
+    assert time.monotonic() - start_s < MOST_S
+    assert host.model_files == []
+    assert "SIGTERM" in host.log
+    assert "Traceback" not in host.log
 
 
 def test_a_bad_record_is_named_as_pytorch_names_it(tmp_path: Path) -> None:

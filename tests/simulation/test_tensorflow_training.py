@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.simulation.launched import Host, Job, launch, lines
+from tests.simulation.launched import Host, Job, finish, launch, lay, lines, running
 from training.contract.hyperparameters import TrainingHyperparameters, user_of
 from training.records import LoaderSettings, RecordLoader, find_shards
 from training.steps.confusion import Confusion
@@ -56,6 +56,8 @@ def make_records(kind: str, first: int, count: int) -> list[dict[str, Any]]:
         for number in range(first, first + count)
     ]
 
+
+GIVEN_WORDS = ("free", "money", "free money", "meeting", "offer")
 
 # 33 records on algo-1, 9 on algo-2: 16, 17, 4 and 5 on the ranks. With 4 records a step, ranks run
 # out in steps 1, 2 and 4, some on a partial batch.
@@ -115,8 +117,15 @@ def exact(tmp_path_factory: pytest.TempPathFactory) -> list[Host]:
 
 @pytest.fixture(scope="module")
 def with_empty_host(tmp_path_factory: pytest.TempPathFactory) -> list[Host]:
-    """The trainer itself, on a host with data and one without."""
-    hosts = launch(job(tmp_path_factory.mktemp("empty"), (SHARDS[0], {}), epochs="1"))
+    """The trainer itself, on a host with data and one without, with a vocabulary that is given."""
+    empty = job(tmp_path_factory.mktemp("empty"), (SHARDS[0], {}), epochs="1")
+    laid = lay(empty)
+    for _, base_dir in laid:
+        channel = base_dir / "input" / "data" / "vocabulary"
+        channel.mkdir()
+        (channel / "words.txt").write_text("".join(f"{word}\n" for word in GIVEN_WORDS))
+    with running(empty, laid) as launchers:
+        hosts = finish(laid, launchers)
     assert [host.exit_code for host in hosts] == [0, 0], [host.log for host in hosts]
     return hosts
 
@@ -264,6 +273,12 @@ def test_only_the_chief_writes_a_model(with_empty_host: list[Host]) -> None:
     assert config["framework"] == "tensorflow"
     assert config["complete"] is True
     assert (config["epochs"], config["records"], config["data_digest"]) == (1, 33, None)
+
+
+def test_a_given_vocabulary_is_what_the_model_knows(with_empty_host: list[Host]) -> None:
+    model = keras.saving.load_model(with_empty_host[0].base_dir / "model" / "model.keras")
+    (vectorizer,) = (x for x in model.layers if isinstance(x, keras.layers.TextVectorization))
+    assert tuple(vectorizer.get_vocabulary(include_special_tokens=False)) == GIVEN_WORDS
 
 
 def test_every_host_reports_its_records(with_empty_host: list[Host]) -> None:
