@@ -220,13 +220,24 @@ def trained_weights(host: Host) -> list[Any]:
     return [variable.numpy() for variable in model.weights]
 
 
+def largest_difference(trained: list[Any], reference: Reference) -> float:
+    pairs = zip(trained, reference.weights, strict=True)
+    return max(float(abs(one - other).max()) for one, other in pairs)
+
+
 def test_weights_equal_those_of_one_process(exact: list[Host], reference: Reference) -> None:
     trained = trained_weights(exact[0])
     assert [each.dtype for each in trained] == [np.float64] * 5
-    pairs = list(zip(trained, reference.weights, strict=True))
-    assert max(abs(one - other).max() for one, other in pairs) < TOLERANCE
+    assert largest_difference(trained, reference) < TOLERANCE
     moved = [abs(one - other).max() for one, other in zip(trained, reference.fresh, strict=True)]
     assert min(moved) > 1e-3  # the comparison is not one of weights that never changed
+
+
+def test_taking_the_weighting_out_is_noticed(tmp_path: Path, reference: Reference) -> None:
+    program = "tests/simulation/programs/tensorflow_unweighted.py"
+    hosts = launch(job(tmp_path, SHARDS, program=program))
+    assert [host.exit_code for host in hosts] == [0, 0], [host.log for host in hosts]
+    assert largest_difference(trained_weights(hosts[0]), reference) > 1e-4
 
 
 def test_some_steps_were_clipped_and_some_were_not(reference: Reference) -> None:
