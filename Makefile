@@ -3,6 +3,8 @@
 PYTHON ?= python3
 # Whose pipeline `make demo` runs: pytorch or tensorflow. Only that one is installed for it.
 FRAMEWORK ?= pytorch
+# Which of config/ is synthesized and deployed.
+ENV ?= dev
 ifeq ($(filter $(FRAMEWORK),pytorch tensorflow),)
 $(error FRAMEWORK is '$(FRAMEWORK)'. Allowed: pytorch, tensorflow)
 endif
@@ -21,7 +23,7 @@ TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-pytorch.tx
 DEMO_DATA := .evenshard/demo-data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all bench-records check format synth deploy clean
+.PHONY: help install demo test test-all bench-records check format synth deploy destroy clean
 # Two pips at once would spoil the environment.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -58,10 +60,14 @@ format: .venv/.dev-installed ## format the code and mend what the linter can
 
 synth: .venv/.dev-installed ## write the CloudFormation templates to ./cdk.out
 	rm -rf cdk.out
-	npx cdk synth --quiet
+	npx cdk synth --quiet -c env=$(ENV)
 
 deploy: .venv/.dev-installed ## deploy every stack to the AWS account of your credentials
-	npx cdk deploy --all
+	npx cdk deploy --all -c env=$(ENV)
+
+destroy: .venv/.dev-installed ## delete the environment ENV from AWS, after asking
+	.venv/bin/python -m infra.teardown $(ENV)
+	npx cdk destroy --all --force -c env=$(ENV)
 
 clean: ## remove what the targets above made
 	rm -rf .venv .venv-peers node_modules cdk.out .evenshard

@@ -28,7 +28,7 @@ class PreflightFunction(Construct):
         settings: PreflightSettings,
     ) -> None:
         super().__init__(scope, construct_id)
-        log_group = own_log_group(self, "Log", days=settings.log_days)
+        self.log_group = own_log_group(self, "Log", days=settings.log_days)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -36,8 +36,8 @@ class PreflightFunction(Construct):
             runtime=lambda_.Runtime.PYTHON_3_14,
             handler="training.shards.preflight.handler",
             code=_code(),
-            role=_role(self, bucket, log_group),
-            log_group=log_group,
+            role=_role(self, bucket, self.log_group),
+            log_group=self.log_group,
             memory_size=512,
             timeout=Duration.seconds(TIMEOUT_S),
         )

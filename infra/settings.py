@@ -6,9 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from infra.network.settings import Network, addresses_problem
+from infra.agreement import disagreements
+from infra.network.settings import Network
+from infra.operations.settings import BudgetSettings, NotificationSettings, TriggerSettings
 from infra.pipeline.capacity import Capacity, has_local_nvme
-from infra.section import LogDays
+from infra.section import LogDays, TagKey, TagValue
 from infra.section import Section as _Section
 from infra.target import TargetSettings
 from training.contract.hyperparameters import (
@@ -207,17 +209,17 @@ class Settings(_Section):
     evaluation: EvaluationSettings
     gate: GateSettings
     network: Network
+    triggers: TriggerSettings
+    notifications: NotificationSettings
+    budget: BudgetSettings = BudgetSettings()
+    tags: dict[TagKey, TagValue] = Field(default_factory=dict)
+    """More tags on everything that is deployed and on every job."""
     target: TargetSettings = TargetSettings()
 
     @model_validator(mode="after")
-    def _subnets_have_addresses(self) -> Self:
-        problem = addresses_problem(
-            self.network,
-            instance_count=self.training.instance_count,
-            instance_types=self.training.instance_types,
-        )
-        if problem:
-            raise ValueError(problem)
+    def _tables_agree(self) -> Self:
+        if problems := list(disagreements(self)):
+            raise ValueError(" ".join(problems))
         return self
 
     def of_framework(self, framework: str) -> FrameworkSettings:

@@ -5,6 +5,14 @@ from constructs import Construct
 
 from infra.settings import Settings
 
+ENVIRONMENT_TAG = "evenshard:environment"
+"""Costs are told apart by it, once it is activated as a cost allocation tag."""
+
+
+def environment_tags(settings: Settings) -> dict[str, str]:
+    """On everything that is deployed, and on every job."""
+    return {ENVIRONMENT_TAG: settings.prefix, **settings.tags}
+
 
 class EnvironmentStack(Stack):
     """Named after the environment, in its account and region where the settings give one."""
@@ -17,5 +25,6 @@ class EnvironmentStack(Stack):
             construct_id,
             stack_name=f"{settings.prefix}-{construct_id.lower()}",
             description=f"Evenshard: {description}",
+            tags=environment_tags(settings),
             env=Environment(account=settings.target.account, region=settings.target.region),
         )

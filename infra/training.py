@@ -13,11 +13,11 @@ from infra.access.jobs import EvaluationRole, JobAccess, TrainingRole
 from infra.access.pipeline import PipelineAccess, PipelineRole
 from infra.images import TrainingImage
 from infra.pipeline.definition import pipeline_definition
-from infra.pipeline.deployment import Deployment, JobNetwork
+from infra.pipeline.deployment import Deployment, JobNetwork, pipeline_name
 from infra.pipeline.validation import check
 from infra.preflight import PreflightFunction
 from infra.settings import Settings
-from infra.stack import EnvironmentStack
+from infra.stack import EnvironmentStack, environment_tags
 from infra.storage import StorageStack
 from training.contract.layout import PYTORCH, TENSORFLOW
 
@@ -46,9 +46,10 @@ class TrainingStack(EnvironmentStack):
             settings=settings,
             description="training pipelines, their roles, images and model registries",
         )
-        function = PreflightFunction(
+        preflight = PreflightFunction(
             self, "Preflight", bucket=foundation.storage.data_bucket, settings=settings.preflight
-        ).function
+        )
+        self.preflight_log = preflight.log_group
         for framework in settings.frameworks:
             TrainingPipeline(
                 self,
@@ -56,7 +57,7 @@ class TrainingStack(EnvironmentStack):
                 framework=framework,
                 settings=settings,
                 foundation=foundation,
-                preflight_function_arn=function.function_arn,
+                preflight_function_arn=preflight.function.function_arn,
             )
 
 
@@ -74,7 +75,7 @@ class TrainingPipeline(Construct):
         preflight_function_arn: str,
     ) -> None:
         super().__init__(scope, construct_id)
-        name = f"{settings.prefix}-{framework}"
+        name = pipeline_name(settings.prefix, framework)
         storage, own = foundation.storage, settings.of_framework(framework)
         image = TrainingImage(self, "Image", framework=framework, settings=own.image)
         data = DataAccess(
@@ -95,6 +96,7 @@ class TrainingPipeline(Construct):
             model_package_group_name=name,
             network=foundation.network,
             encrypt_traffic=settings.network.encrypt_traffic,
+            tags=environment_tags(settings),
         )
         pipeline_role = PipelineRole(
             self,
@@ -114,7 +116,14 @@ class TrainingPipeline(Construct):
             },
             role_arn=pipeline_role.role_arn,
         )
-        pipeline.add_resource_dependency(self._model_package_group(name))
+        if settings.target.has_model_package_groups:
+            pipeline.add_resource_dependency(self._model_package_group(name))
+        else:
+            self._output(
+                "ModelsCommand",
+                f"aws sagemaker create-model-package-group --model-package-group-name {name}",
+                "Once, before the first start: CloudFormation makes no such group in this region",
+            )
         self._outputs(name)
 
     def _model_package_group(self, name: str) -> sagemaker.CfnModelPackageGroup:
@@ -130,12 +139,13 @@ class TrainingPipeline(Construct):
         return group
 
     def _outputs(self, pipeline_name: str) -> None:
-        # In the stack's own scope: readable names, without a hash.
-        stack, framework = Stack.of(self), self.node.id
-        CfnOutput(stack, f"{framework}PipelineName", value=pipeline_name)
-        CfnOutput(
-            stack,
-            f"{framework}StartCommand",
-            value=f"aws sagemaker start-pipeline-execution --pipeline-name {pipeline_name}",
-            description="Or in the console: SageMaker Studio, Pipelines, Execute; no input needed",
+        self._output("PipelineName", pipeline_name)
+        self._output(
+            "StartCommand",
+            f"aws sagemaker start-pipeline-execution --pipeline-name {pipeline_name}",
+            "Or in the console: SageMaker Studio, Pipelines, Execute; no input needed",
         )
+
+    def _output(self, name: str, value: str, description: str | None = None) -> None:
+        # In the stack's own scope: a readable name, without a hash.
+        CfnOutput(Stack.of(self), f"{self.node.id}{name}", value=value, description=description)

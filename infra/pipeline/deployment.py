@@ -1,6 +1,7 @@
 """What a pipeline runs on."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 # Folders of the data bucket
 DATA_FOLDER = "data"
@@ -10,6 +11,16 @@ EXECUTIONS_FOLDER = "executions"
 # Folders of one execution
 TRAINING_FOLDER = "train"
 EVALUATION_FOLDER = "evaluation"
+
+
+def pipeline_name(prefix: str, framework: str) -> str:
+    """Of the pipeline of one framework, and of its model package group."""
+    return f"{prefix}-{framework}"
+
+
+def data_uri(bucket_name: str) -> str:
+    """Below it lie all data sets."""
+    return f"s3://{bucket_name}/{DATA_FOLDER}/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +57,16 @@ class Deployment:
     """None: SageMaker's own."""
     encrypt_traffic: bool = False
     """Between the hosts of a training job."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Of every job."""
+
+    def job_tags(self) -> list[dict[str, str]]:
+        """The tags as the API writes them."""
+        return [{"Key": key, "Value": value} for key, value in self.tags.items()]
 
     def data_uri(self, split: str) -> str:
         """Where `train`, `validation` or `test` lies by default."""
-        return f"s3://{self.bucket_name}/{DATA_FOLDER}/{split}/"
+        return f"{data_uri(self.bucket_name)}{split}/"
 
     @property
     def executions_uri(self) -> str:

@@ -14,7 +14,12 @@ Templates = dict[str, Document]
 
 ASSUME = "sts:AssumeRole"
 WITH_ARN = {"AWS::IAM::Role", "AWS::KMS::Key", "AWS::Lambda::Function", "AWS::S3::Bucket"}
-LOOKED_AT = {*WITH_ARN, "AWS::EC2::FlowLog", "AWS::SageMaker::Pipeline"}
+LOOKED_AT = {
+    *WITH_ARN,
+    "AWS::EC2::FlowLog",
+    "AWS::Events::Rule",
+    "AWS::SageMaker::Pipeline",
+}
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -236,7 +236,24 @@ def required(templates: Templates) -> set[Grant]:
         found.update(_functions(templates, pipeline))
     for flow_log in of_type(templates, "AWS::EC2::FlowLog"):
         found.update(_flow_log(flow_log))
+    found.update(_triggers(list(of_type(templates, "AWS::Events::Rule"))))
     return found
+
+
+def _triggers(rules: Sequence[Document]) -> Iterator[Grant]:
+    """What rules need that start pipelines; the role may be shared."""
+    starting = [
+        (target["RoleArn"], target["Arn"], f"rule/{rule['Name']}")
+        for rule in rules
+        for target in rule["Targets"]
+        if "RoleArn" in target
+    ]
+    for role in {role for role, _, _ in starting}:
+        names = sorted({rule for owner, _, rule in starting if owner == role})
+        sources = [f"arn:aws:events:{REGION}:{ACCOUNT}:{name}" for name in names]
+        yield trust(role, "events.amazonaws.com", sources)
+    for role, pipeline, _ in starting:
+        yield Grant(role, "sagemaker:StartPipelineExecution", pipeline)
 
 
 def _interfaces(role: str, network: Document) -> Iterator[Grant]:

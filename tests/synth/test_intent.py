@@ -121,7 +121,7 @@ def test_every_bucket_is_private_and_refuses_plain_http(assembly: Assembly) -> N
         assert {"NumericLessThan": {"s3:TlsVersion": 1.2}} in conditions
 
 
-@pytest.mark.parametrize("stack", ["Storage", "Training"])
+@pytest.mark.parametrize("stack", ["Storage", "Training", "Operations"])
 def test_no_partition_is_written_out(assembly: Assembly, stack: str) -> None:
     assert "arn:aws:" not in json.dumps(assembly.template(stack))
 

@@ -13,12 +13,12 @@ from tests.synth.conftest import Assembly
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.mark.parametrize("stack", ["Storage", "Training"])
+@pytest.mark.parametrize("stack", ["Storage", "Training", "Operations"])
 def test_templates_are_byte_equal(assembly: Assembly, cli_assembly: Assembly, stack: str) -> None:
     assert assembly.bytes_of(stack) == cli_assembly.bytes_of(stack)
 
 
-@pytest.mark.parametrize("stack", ["Storage", "Training"])
+@pytest.mark.parametrize("stack", ["Storage", "Training", "Operations"])
 def test_assets_are_byte_equal(assembly: Assembly, cli_assembly: Assembly, stack: str) -> None:
     first, second = (
         (one.path / f"{stack}.assets.json").read_bytes() for one in (assembly, cli_assembly)

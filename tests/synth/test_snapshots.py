@@ -31,18 +31,37 @@ def compare(name: str, found: dict[str, Any], *, sort_keys: bool) -> None:
     assert masked == path.read_text(), f"{name} changed; how to update it: {__name__}"
 
 
-@pytest.mark.parametrize("stack", ["Storage", "Training"])
-def test_template(assembly: Assembly, stack: str) -> None:
-    template = assembly.template(stack)
-    for resource in template["Resources"].values():
-        if resource["Type"] == "AWS::SageMaker::Pipeline":
-            body = resource["Properties"]["PipelineDefinition"]
-            framework = resource["Properties"]["PipelineName"].rpartition("-")[2]
-            body["PipelineDefinitionBody"] = f"<see definition-{framework}.json>"
-    compare(f"{stack}.json", template, sort_keys=True)
+@pytest.fixture(params=["dev", "prod"])
+def environment(request: pytest.FixtureRequest) -> tuple[Path, Assembly]:
+    """The folder of one environment's snapshots, and what a synth of it wrote."""
+    fixtures = {"dev": "assembly", "prod": "prod_assembly"}
+    found: Assembly = request.getfixturevalue(fixtures[request.param])
+    return Path(request.param), found
+
+
+def test_templates(environment: tuple[Path, Assembly]) -> None:
+    folder, assembly = environment
+    for file in sorted(assembly.path.glob("*.template.json")):
+        stack = file.name.removesuffix(".template.json")
+        template = assembly.template(stack)
+        for resource in template["Resources"].values():
+            if resource["Type"] == "AWS::SageMaker::Pipeline":
+                body = resource["Properties"]["PipelineDefinition"]
+                framework = resource["Properties"]["PipelineName"].rpartition("-")[2]
+                body["PipelineDefinitionBody"] = f"<see definition-{framework}.json>"
+        compare(str(folder / f"{stack}.json"), template, sort_keys=True)
 
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_definition(assembly: Assembly, framework: str) -> None:
+def test_definition(environment: tuple[Path, Assembly], framework: str) -> None:
+    folder, assembly = environment
     # In its own order: the console shows parameters and steps in it.
-    compare(f"definition-{framework}.json", assembly.definition(framework), sort_keys=False)
+    name = str(folder / f"definition-{framework}.json")
+    compare(name, assembly.definition(framework), sort_keys=False)
+
+
+def test_no_stack_is_without_a_snapshot(environment: tuple[Path, Assembly]) -> None:
+    folder, assembly = environment
+    stored = {path.stem for path in (SNAPSHOTS / folder).glob("*.json")}
+    stacks = {path.name.partition(".")[0] for path in assembly.path.glob("*.template.json")}
+    assert stored == {*stacks, *(f"definition-{framework}" for framework in FRAMEWORKS)}

@@ -24,6 +24,9 @@ OUTPUT_TYPES = {
 }
 """The step's outputs and their types in the pipeline definition."""
 
+REFUSED = "Preflight refused the execution"
+"""Starts the log line of a refusal; an alarm looks for it."""
+
 _log = logging.getLogger("evenshard.preflight")
 _log.setLevel(logging.INFO)
 
@@ -69,7 +72,7 @@ def handler(event: Mapping[str, Any], _context: object) -> dict[str, str | int]:
         outputs = preflight(event, _list_s3())
     except PreflightError as error:
         # The console may cut the function's error short; the log line is whole.
-        _log.error("Preflight refused the execution: %s", error)
+        _log.error("%s: %s", REFUSED, error)
         raise
     _log.info("Preflight accepted the data: %s", outputs)
     return outputs

@@ -68,6 +68,7 @@ def evaluate(p: Parameters, deployment: Deployment, settings: EvaluationSettings
                 **({"VpcConfig": deployment.network.vpc_config()} if deployment.network else {}),
             },
             "RoleArn": deployment.evaluation_role_arn,
+            "Tags": deployment.job_tags(),
         },
         "PropertyFiles": [
             {

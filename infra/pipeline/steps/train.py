@@ -73,6 +73,7 @@ def train(
             "EnableInterContainerTrafficEncryption": deployment.encrypt_traffic,
             **({"VpcConfig": deployment.network.vpc_config()} if deployment.network else {}),
             "RoleArn": deployment.training_role_arn,
+            "Tags": deployment.job_tags(),
         },
         "RetryPolicies": job_retries(),
     }

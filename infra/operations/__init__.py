@@ -1,0 +1,1 @@
+"""What starts executions by itself, and what tells people about them."""

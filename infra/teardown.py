@@ -1,0 +1,197 @@
+"""Empties what keeps the stacks of an environment from being deleted; `make destroy` runs it first.
+
+SageMaker deletes no model package group that has versions and no pipeline that runs; S3 deletes no
+bucket that holds anything.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from infra.settings import Settings, SettingsError, load_settings
+
+_POLL_S = 15
+_STOP_LIMIT_S = 1_800
+_ALIVE = ("Executing", "Stopping")
+Client = Any
+"""Of boto3; its stubs for these services are not worth a dependency."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What an environment holds that blocks its deletion."""
+
+    pipelines: tuple[str, ...] = ()
+    model_package_groups: tuple[str, ...] = ()
+    buckets: tuple[str, ...] = ()
+    """To be emptied: none where data is retained."""
+    executions: tuple[str, ...] = ()
+    """ARNs of those that run."""
+    model_packages: tuple[str, ...] = field(default=())
+    """ARNs of all versions."""
+
+    def words(self) -> str:
+        """What will be gone, for the person who is asked."""
+        groups = ", ".join(self.model_package_groups) or "none"
+        lines = [
+            f"  {len(self.executions)} running execution(s) will be stopped",
+            f"  {len(self.model_packages)} model version(s) will be deleted, groups: {groups}",
+            *(f"  every version of every object in {bucket}" for bucket in self.buckets),
+        ]
+        return "\n".join([*lines, "  then all stacks of the environment"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clients:
+    """The services that are asked."""
+
+    cloudformation: Client
+    s3: Client
+    sagemaker: Client
+
+
+def contents(settings: Settings, clients: Clients) -> Contents:
+    """Look at what the environment's stacks hold; a stack that is not deployed holds nothing."""
+    training = _resources(clients.cloudformation, f"{settings.prefix}-training")
+    storage = _resources(clients.cloudformation, f"{settings.prefix}-storage")
+    pipelines = tuple(training.get("AWS::SageMaker::Pipeline", ()))
+    groups = tuple(
+        # Its physical id is an ARN.
+        identifier.rpartition("/")[2]
+        for identifier in training.get("AWS::SageMaker::ModelPackageGroup", ())
+    )
+    data = _data_bucket(clients.cloudformation, f"{settings.prefix}-storage") if storage else ()
+    return Contents(
+        pipelines=pipelines,
+        model_package_groups=groups,
+        buckets=() if settings.storage.retain_data else data,
+        executions=tuple(_running(clients.sagemaker, pipelines)),
+        model_packages=tuple(_versions(clients.sagemaker, groups)),
+    )
+
+
+def empty(found: Contents, clients: Clients, *, sleep: Callable[[float], None]) -> None:
+    """Delete what was found.
+
+    Args:
+        found: by `contents`.
+        clients: the services.
+        sleep: waits that many seconds.
+
+    Raises:
+        TimeoutError: executions were told to stop and still run after half an hour.
+    """
+    for arn in found.executions:
+        clients.sagemaker.stop_pipeline_execution(PipelineExecutionArn=arn)
+    _wait_until_stopped(found.pipelines, clients.sagemaker, sleep)
+    for arn in found.model_packages:
+        clients.sagemaker.delete_model_package(ModelPackageName=arn)
+    for bucket in found.buckets:
+        _empty_bucket(clients.s3, bucket)
+
+
+def _resources(cloudformation: Client, stack: str) -> dict[str, list[str]]:
+    """Type -> physical ids."""
+    found: dict[str, list[str]] = {}
+    try:
+        pages = cloudformation.get_paginator("list_stack_resources").paginate(StackName=stack)
+        for page in pages:
+            for resource in page["StackResourceSummaries"]:
+                identifier = resource.get("PhysicalResourceId")
+                if identifier and resource["ResourceStatus"] != "DELETE_COMPLETE":
+                    found.setdefault(resource["ResourceType"], []).append(identifier)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":  # there is no such stack
+            raise
+    return found
+
+
+def _data_bucket(cloudformation: Client, stack: str) -> tuple[str, ...]:
+    """The bucket that the stack's output names: the access logs' is kept."""
+    [described] = cloudformation.describe_stacks(StackName=stack)["Stacks"]
+    return tuple(
+        output["OutputValue"]
+        for output in described.get("Outputs", ())
+        if output["OutputKey"] == "DataBucketName"
+    )
+
+
+def _running(sagemaker: Client, pipelines: tuple[str, ...]) -> Iterator[str]:
+    for name in pipelines:
+        pages = sagemaker.get_paginator("list_pipeline_executions").paginate(PipelineName=name)
+        for page in pages:
+            for execution in page["PipelineExecutionSummaries"]:
+                if execution["PipelineExecutionStatus"] in _ALIVE:
+                    yield execution["PipelineExecutionArn"]
+
+
+def _versions(sagemaker: Client, groups: tuple[str, ...]) -> Iterator[str]:
+    for name in groups:
+        pages = sagemaker.get_paginator("list_model_packages").paginate(ModelPackageGroupName=name)
+        for page in pages:
+            for version in page["ModelPackageSummaryList"]:
+                yield version["ModelPackageArn"]
+
+
+def _wait_until_stopped(
+    pipelines: tuple[str, ...], sagemaker: Client, sleep: Callable[[float], None]
+) -> None:
+    for _ in range(_STOP_LIMIT_S // _POLL_S):
+        left = list(_running(sagemaker, pipelines))
+        if not left:
+            return
+        sleep(_POLL_S)
+    raise TimeoutError(
+        f"{', '.join(left)} still running after {_STOP_LIMIT_S} s. Look at it in SageMaker Studio, "
+        "then run make destroy again: nothing was deleted."
+    )
+
+
+def _empty_bucket(s3: Client, bucket: str) -> None:
+    for page in s3.get_paginator("list_object_versions").paginate(Bucket=bucket):
+        doomed = [
+            {"Key": one["Key"], "VersionId": one["VersionId"]}
+            for kind in ("Versions", "DeleteMarkers")
+            for one in page.get(kind, ())
+        ]
+        if doomed:
+            answer = s3.delete_objects(Bucket=bucket, Delete={"Objects": doomed, "Quiet": True})
+            for problem in answer.get("Errors", ()):
+                raise RuntimeError(
+                    f"s3://{bucket}/{problem['Key']}: {problem['Code']}. Delete it by hand, then "
+                    "run make destroy again."
+                )
+
+
+def main(arguments: list[str]) -> int:
+    """Ask, then empty. 0: done; 1: not confirmed; 2: no such environment."""
+    parser = argparse.ArgumentParser(prog="infra.teardown", description=__doc__)
+    parser.add_argument("environment", help="a file of config/, without .toml")
+    try:
+        settings = load_settings(parser.parse_args(arguments).environment)
+    except SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    region = settings.target.region
+    clients = Clients(
+        cloudformation=boto3.client("cloudformation", region_name=region),
+        s3=boto3.client("s3", region_name=region),
+        sagemaker=boto3.client("sagemaker", region_name=region),
+    )
+    found = contents(settings, clients)
+    sys.stdout.write(f"To delete {settings.prefix}:\n{found.words()}\n")
+    if input(f"Type {settings.prefix} to go on: ") != settings.prefix:
+        sys.stdout.write("Nothing was deleted.\n")
+        return 1
+    empty(found, clients, sleep=time.sleep)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

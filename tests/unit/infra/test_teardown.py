@@ -1,0 +1,225 @@
+"""What `make destroy` deletes before the stacks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.stub import Stubber
+
+from infra import teardown
+from infra.settings import load_settings
+from infra.teardown import Clients, Contents, contents, empty
+
+ACCOUNT = "arn:aws:sagemaker:us-east-1:123456789012"
+EXECUTION = f"{ACCOUNT}:pipeline/evenshard-dev-pytorch/execution/abc"
+VERSION = f"{ACCOUNT}:model-package/evenshard-dev-pytorch/1"
+FOUND = Contents(
+    pipelines=("evenshard-dev-pytorch",),
+    model_package_groups=("evenshard-dev-pytorch",),
+    buckets=("data",),
+    executions=(EXECUTION,),
+    model_packages=(VERSION,),
+)
+
+
+class Stubs:
+    """The three services, answering what a test queues."""
+
+    def __init__(self) -> None:
+        made = {
+            name: boto3.client(
+                name,  # type: ignore[call-overload]  # the stubs know it as a literal only
+                region_name="us-east-1",
+                aws_access_key_id="x",
+                aws_secret_access_key="x",  # noqa: S106 - nothing is called
+            )
+            for name in ("cloudformation", "s3", "sagemaker")
+        }
+        self.clients = Clients(**made)
+        self.of = {name: Stubber(client) for name, client in made.items()}
+
+
+@pytest.fixture
+def stubs() -> Iterator[Stubs]:
+    made = Stubs()
+    for stub in made.of.values():
+        stub.activate()
+    yield made
+    for stub in made.of.values():
+        stub.assert_no_pending_responses()
+
+
+def resources(*found: tuple[str, str]) -> dict[str, Any]:
+    return {
+        "StackResourceSummaries": [
+            {
+                "LogicalResourceId": f"R{number}",
+                "ResourceType": kind,
+                "PhysicalResourceId": identifier,
+                "ResourceStatus": "CREATE_COMPLETE",
+                "LastUpdatedTimestamp": "2026-01-01",
+            }
+            for number, (kind, identifier) in enumerate(found)
+        ]
+    }
+
+
+def executions(*statuses: str) -> dict[str, Any]:
+    return {
+        "PipelineExecutionSummaries": [
+            {"PipelineExecutionArn": f"{EXECUTION}{number or ''}", "PipelineExecutionStatus": one}
+            for number, one in enumerate(statuses)
+        ]
+    }
+
+
+def queue_lookup(stubs: Stubs) -> None:
+    """Queue what an environment with one pipeline answers."""
+    stacks = stubs.of["cloudformation"]
+    stacks.add_response(
+        "list_stack_resources",
+        resources(
+            ("AWS::SageMaker::Pipeline", "evenshard-dev-pytorch"),
+            (
+                "AWS::SageMaker::ModelPackageGroup",
+                f"{ACCOUNT}:model-package-group/evenshard-dev-pytorch",
+            ),
+            ("AWS::IAM::Role", "role"),
+        ),
+        {"StackName": "evenshard-dev-training"},
+    )
+    stacks.add_response(
+        "list_stack_resources",
+        resources(("AWS::S3::Bucket", "data"), ("AWS::S3::Bucket", "logs")),
+        {"StackName": "evenshard-dev-storage"},
+    )
+    stacks.add_response(
+        "describe_stacks",
+        {
+            "Stacks": [
+                {
+                    "StackName": "evenshard-dev-storage",
+                    "CreationTime": "2026-01-01",
+                    "StackStatus": "CREATE_COMPLETE",
+                    "Outputs": [
+                        {"OutputKey": "DataBucketName", "OutputValue": "data"},
+                        {"OutputKey": "AccessLogsBucketName", "OutputValue": "logs"},
+                    ],
+                }
+            ]
+        },
+    )
+    sagemaker = stubs.of["sagemaker"]
+    sagemaker.add_response("list_pipeline_executions", executions("Executing", "Succeeded"))
+    sagemaker.add_response(
+        "list_model_packages",
+        {
+            "ModelPackageSummaryList": [
+                {
+                    "ModelPackageArn": VERSION,
+                    "CreationTime": "2026-01-01",
+                    "ModelPackageStatus": "Completed",
+                }
+            ]
+        },
+        {"ModelPackageGroupName": "evenshard-dev-pytorch"},
+    )
+
+
+def test_finds_what_blocks_a_deletion(stubs: Stubs) -> None:
+    queue_lookup(stubs)
+    assert contents(load_settings("dev"), stubs.clients) == FOUND
+
+
+def test_retained_data_is_left_alone(stubs: Stubs) -> None:
+    queue_lookup(stubs)
+    values = load_settings("dev").model_dump()
+    values["storage"]["retain_data"] = True
+    found = contents(type(load_settings("dev")).model_validate(values), stubs.clients)
+    assert found.buckets == ()
+    assert "every version" not in found.words()
+
+
+def test_what_is_not_deployed_holds_nothing(stubs: Stubs) -> None:
+    for _ in ("training", "storage"):
+        stubs.of["cloudformation"].add_client_error("list_stack_resources", "ValidationError")
+    assert contents(load_settings("dev"), stubs.clients) == Contents()
+
+
+def test_stops_waits_deletes_versions_and_empties(stubs: Stubs) -> None:
+    sagemaker, s3 = stubs.of["sagemaker"], stubs.of["s3"]
+    sagemaker.add_response(
+        "stop_pipeline_execution",
+        {"PipelineExecutionArn": EXECUTION},
+        {"PipelineExecutionArn": EXECUTION},
+    )
+    sagemaker.add_response("list_pipeline_executions", executions("Stopping"))
+    sagemaker.add_response("list_pipeline_executions", executions("Stopped"))
+    sagemaker.add_response("delete_model_package", {}, {"ModelPackageName": VERSION})
+    s3.add_response(
+        "list_object_versions",
+        {
+            "Versions": [{"Key": "a", "VersionId": "1"}, {"Key": "a", "VersionId": "2"}],
+            "DeleteMarkers": [{"Key": "b", "VersionId": "3"}],
+        },
+    )
+    s3.add_response(
+        "delete_objects",
+        {},
+        {
+            "Bucket": "data",
+            "Delete": {
+                "Objects": [
+                    {"Key": "a", "VersionId": "1"},
+                    {"Key": "a", "VersionId": "2"},
+                    {"Key": "b", "VersionId": "3"},
+                ],
+                "Quiet": True,
+            },
+        },
+    )
+    slept: list[float] = []
+    empty(FOUND, stubs.clients, sleep=slept.append)
+    assert slept == [15]
+
+
+def test_nothing_is_deleted_while_something_runs(
+    stubs: Stubs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(teardown, "_STOP_LIMIT_S", 30)
+    sagemaker = stubs.of["sagemaker"]
+    sagemaker.add_response("stop_pipeline_execution", {"PipelineExecutionArn": EXECUTION})
+    for _ in range(2):
+        sagemaker.add_response("list_pipeline_executions", executions("Stopping"))
+    with pytest.raises(TimeoutError, match="nothing was deleted"):
+        empty(FOUND, stubs.clients, sleep=lambda _seconds: None)
+
+
+def test_an_object_that_stays_is_named(stubs: Stubs) -> None:
+    s3 = stubs.of["s3"]
+    s3.add_response("list_object_versions", {"Versions": [{"Key": "a", "VersionId": "1"}]})
+    s3.add_response("delete_objects", {"Errors": [{"Key": "a", "Code": "AccessDenied"}]})
+    with pytest.raises(RuntimeError, match="s3://data/a: AccessDenied"):
+        empty(Contents(buckets=("data",)), stubs.clients, sleep=lambda _seconds: None)
+
+
+@pytest.mark.parametrize(("typed", "done"), [("evenshard-dev", True), ("yes", False)])
+def test_asks_first(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, *, done: bool
+) -> None:
+    emptied: list[Contents] = []
+    monkeypatch.setattr(teardown, "contents", lambda _settings, _clients: FOUND)
+    monkeypatch.setattr(teardown, "empty", lambda found, _clients, **_: emptied.append(found))
+    monkeypatch.setattr("boto3.client", lambda _name, **_: None)
+    monkeypatch.setattr("builtins.input", lambda _question: typed)
+    assert teardown.main(["dev"]) == (0 if done else 1)
+    assert emptied == ([FOUND] if done else [])
+    said = capsys.readouterr().out
+    assert "1 running execution(s) will be stopped" in said
+    assert "every version of every object in data" in said
+
+
+def test_an_unknown_environment_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert teardown.main(["staging"]) == 2
+    assert "no environment called 'staging'" in capsys.readouterr().err
