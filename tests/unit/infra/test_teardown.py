@@ -29,7 +29,7 @@ class Stubs:
     def __init__(self) -> None:
         made = {
             name: boto3.client(
-                name,  # type: ignore[call-overload]  # the stubs know it as a literal only
+                name,
                 region_name="us-east-1",
                 aws_access_key_id="x",
                 aws_secret_access_key="x",  # noqa: S106 - nothing is called
