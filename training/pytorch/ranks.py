@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import torch
 from torch import Tensor, distributed
+from torch.distributed import ProcessGroup
 
 T = TypeVar("T")
 
@@ -81,7 +82,18 @@ def join_ranks() -> Iterator[Ranks]:
         local_world_size=int(os.environ["LOCAL_WORLD_SIZE"]),
         device=device,
     )
+    group = distributed.group.WORLD
     distributed.destroy_process_group()
-    # A model in DDP is part of a cycle and keeps gloo's threads alive. They must be gone before the
-    # interpreter: one that lets go of a tensor after it aborts the process (PyTorch pull 179291).
-    atexit.register(gc.collect)
+    atexit.register(_end_threads, [group])
+
+
+def _end_threads(groups: list[ProcessGroup | None]) -> None:
+    """Let gloo's threads end; `groups` holds the last reference to what they work for.
+
+    They must be gone before the interpreter: one that lets go of a tensor after it aborts the
+    process (PyTorch pull 179291). And they need the interpreter's lock to let go, so whoever waits
+    for them must not hold it: Python's reference to the group does not, that of a model in DDP,
+    which may be part of a cycle, does. So the models go first.
+    """
+    gc.collect()
+    groups.clear()
