@@ -40,6 +40,7 @@ def _foreign(folder: str, allowed: set[str]) -> list[str]:
     ("folder", "allowed"),
     [
         ("training/contract", {"training.contract"}),
+        ("training/checkpoints", {"training.contract", "training.checkpoints"}),
         (
             "training/shards",
             {"training.contract", "training.shards", "boto3", "botocore", "mypy_boto3_s3"},

@@ -1,0 +1,26 @@
+"""Checkpoints of a job with many ranks, and the moments at which the ranks act together.
+
+Standard library only: a framework brings a function that writes a rank's own tensors.
+"""
+
+from training.checkpoints.errors import CheckpointError
+from training.checkpoints.group import AllGather, Group
+from training.checkpoints.identity import check_identity
+from training.checkpoints.index import CheckpointIndex, WrittenFile
+from training.checkpoints.pulse import Orders, Pulse
+from training.checkpoints.restoring import find_newest
+from training.checkpoints.saving import CheckpointWriter, Snapshot
+
+__all__ = [
+    "AllGather",
+    "CheckpointError",
+    "CheckpointIndex",
+    "CheckpointWriter",
+    "Group",
+    "Orders",
+    "Pulse",
+    "Snapshot",
+    "WrittenFile",
+    "check_identity",
+    "find_newest",
+]

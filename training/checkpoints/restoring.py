@@ -1,0 +1,64 @@
+"""Finding the checkpoint to go on with: the newest one that is complete on every host."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from training.checkpoints.group import Group
+from training.checkpoints.index import CheckpointIndex, WrittenFile, saved_steps, step_folder
+
+logger = logging.getLogger(__name__)
+
+
+def find_newest(root: Path, group: Group) -> CheckpointIndex | None:
+    """Find the newest complete checkpoint; called on all ranks alike, before anything is written.
+
+    Every host looks at its own disk: a checkpoint counts if all hosts have all of its files, as
+    they have after SageMaker restored them. The ranks of a host share the reading.
+
+    Returns:
+        The same on all ranks; None if there is none. A warning names each newer one that is torn.
+    """
+    said = group.tell_all({"host": group.host, "steps": saved_steps(root)})
+    ranks_of_host = [rank for rank, of_rank in enumerate(said) if of_rank["host"] == group.host]
+    candidates = sorted({step for of_rank in said for step in of_rank["steps"]}, reverse=True)
+    share = ranks_of_host.index(group.rank), len(ranks_of_host)
+    for step in candidates:
+        index, problem = _check(step_folder(root, step), share)
+        problems = [
+            f"{of_rank['host']}: {told}"
+            for of_rank, told in zip(said, group.tell_all(problem), strict=True)
+            if told is not None
+        ]
+        if not problems:
+            return index
+        if group.is_chief:
+            logger.warning(_TORN, step, root, "; ".join(dict.fromkeys(problems)))
+    if candidates and group.is_chief:
+        logger.warning("No checkpoint in %s is complete: the training begins anew.", root)
+    return None
+
+
+def _check(folder: Path, share: tuple[int, int]) -> tuple[CheckpointIndex | None, str | None]:
+    """Read a checkpoint's index and check this rank's share of its files.
+
+    Returns:
+        The index, None if it cannot be read, and what is wrong, None if nothing is.
+    """
+    try:
+        index = CheckpointIndex.read(folder)
+    except OSError as error:
+        return None, f"index.json: {error.strerror}"
+    except ValueError as error:
+        return None, f"index.json cannot be read ({error})"
+    return index, _first_problem(index.files[share[0] :: share[1]], folder)
+
+
+def _first_problem(files: Sequence[WrittenFile], folder: Path) -> str | None:
+    return next((problem for file in files if (problem := file.problem(folder))), None)
+
+
+_TORN = (
+    "The checkpoint of step %d in %s is torn (%s): the job ended while it was being written or "
+    "copied. Falling back to the one before."
+)
