@@ -24,11 +24,14 @@ class Orders(NamedTuple):
 
     stop: bool
     save: bool
-    told: tuple[int, ...]
+    told: tuple[int, ...] = ()
     """The ranks that were told to stop."""
+    troubles: tuple[int, ...] = ()
+    """What each rank said of its trouble, see Pulse; () where nobody was asked."""
 
 
-NOTHING: Final = Orders(stop=False, save=False, told=())
+NOTHING: Final = Orders(stop=False, save=False)
+NO_TROUBLE: Final = -1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -39,6 +42,9 @@ class Pulse:
     is_told_to_stop: Callable[[], bool]
     save_every_s: float
     """Between two checkpoints, by the chief's clock; inf: never."""
+    trouble: Callable[[], int] = lambda: NO_TROUBLE
+    """Looks at what costs too much to look at after every step; a number, NO_TROUBLE if it is
+    fine."""
     clock_s: Callable[[], float] = time.monotonic
     steps_left: int = 1
     """Until the next question."""
@@ -58,7 +64,8 @@ class Pulse:
         """Ask now, whatever the steps: at the end of something."""
         now_s = self.clock_s()
         due = now_s - self._saved_s >= self.save_every_s
-        said = self.all_gather([self.is_told_to_stop(), due, self._steps_ahead(now_s)])
+        mine = [self.is_told_to_stop(), due, self._steps_ahead(now_s), self.trouble()]
+        said = self.all_gather(mine)
         self._asked_s = now_s
         self.steps_left = self._asked_steps = said[0][2]
         return _orders(said)
@@ -74,5 +81,6 @@ class Pulse:
 
 
 def _orders(said: Sequence[Sequence[int]]) -> Orders:
-    told = tuple(rank for rank, (is_told, _, _) in enumerate(said) if is_told)
-    return Orders(stop=bool(told), save=bool(said[0][1]), told=told)
+    told = tuple(rank for rank, (is_told, *_) in enumerate(said) if is_told)
+    troubles = tuple(trouble for *_, trouble in said)
+    return Orders(stop=bool(told), save=bool(said[0][1]), told=told, troubles=troubles)

@@ -56,6 +56,9 @@ Simulated hosts."""
 DEVICES_PER_HOST_VARIABLE: Final = "EVENSHARD_DEVICES_PER_HOST"
 BREAKPOINTS_VARIABLE: Final = "EVENSHARD_BREAKPOINTS"
 """A JSON object: the moments at which the simulator makes a fault happen. See `breakpoints`."""
+STOPPED_FILE_VARIABLE: Final = "EVENSHARD_STOPPED_FILE"
+"""Names the file in which the ranks of a host tell its launcher that they ended because of a stop.
+See `stops`."""
 
 MASTER_PORT: Final = 7777
 """Where the chief's rendezvous store listens when no peers are given."""

@@ -55,6 +55,11 @@ class ContainerPaths:
         return self.base_dir / "model"
 
     @property
+    def checkpoint_dir(self) -> Path:
+        """What SageMaker keeps in S3 from start to start; exists only where a job asks for that."""
+        return self.base_dir / "checkpoints"
+
+    @property
     def output_dir(self) -> Path:
         """The folder of the failure and message files."""
         return self.base_dir / "output"
