@@ -7,20 +7,27 @@ imports nothing beyond the standard library, so that it is up at once.
 
 import logging
 import os
-import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.failure import write_failure
-from training.contract.hyperparameters import PROGRAM, read_hyperparameters
-from training.contract.layout import PEERS_VARIABLE
+from training.contract.hyperparameters import (
+    PROGRAM,
+    TrainingHyperparameters,
+    parse_training,
+    read_hyperparameters,
+)
+from training.contract.layout import PEERS_VARIABLE, STOPPED_FILE_VARIABLE
 from training.contract.paths import ContainerPaths
+from training.contract.stops import read_stop
 from training.launcher.devices import find_devices
 from training.launcher.diagnosis import collect, explain
+from training.launcher.ending import Ending, ended_after_signal, ended_for_others
 from training.launcher.environment import (
     import_path,
     rank_variables,
@@ -42,6 +49,7 @@ from training.launcher.stop import StopSignal
 from training.launcher.supervision import adopt_orphans, supervise
 
 _LOG = logging.getLogger(__name__)
+_STOPPED_FILE: Final = "stopped.json"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -51,8 +59,8 @@ def main(arguments: Sequence[str]) -> int:
         arguments: the framework's name.
 
     Returns:
-        0 when the training ended well and the chief has a model; otherwise 1..255, and the
-        failure file says why. A stop signal gives 128 + its number, whatever the ranks made of it.
+        0 when the training ended well and the chief has a model, or when SIGTERM ended it;
+        otherwise 1..255, and the failure file says why.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stdout)
     stop = StopSignal()
@@ -60,46 +68,50 @@ def main(arguments: Sequence[str]) -> int:
     adopt_orphans()
     paths = ContainerPaths.from_environment()
     try:
-        exit_code, failure = _run(paths, arguments, stop)
+        ending = _run(paths, arguments, stop)
     except ContractError as error:
-        exit_code, failure = 1, str(error)
+        ending = Ending(exit_code=1, failure=str(error))
     except Exception as error:
         write_failure(paths, f"The launcher itself failed: {type(error).__name__}: {error}")
         raise
-    if failure is not None:
-        write_failure(paths, failure)
-        _LOG.error("Failed: %s", failure)
-    return exit_code
+    if ending.remark is not None:
+        _LOG.info("%s", ending.remark)
+    if ending.failure is not None:
+        write_failure(paths, ending.failure)
+        _LOG.error("Failed: %s", ending.failure)
+    return ending.exit_code
 
 
-def _run(
-    paths: ContainerPaths, arguments: Sequence[str], stop: StopSignal
-) -> tuple[int, str | None]:
-    """Run the job.
-
-    Returns:
-        The exit code, and why it is not 0.
-    """
+def _run(paths: ContainerPaths, arguments: Sequence[str], stop: StopSignal) -> Ending:
+    """Run the job."""
     framework = find_framework(_framework_name(arguments))
     job = _read_job(paths, framework)
     rendezvous = _find_peers(job, framework, stop)
     with tempfile.TemporaryDirectory(prefix="evenshard-") as folder:
         scratch = Path(folder)
+        job.environment[STOPPED_FILE_VARIABLE] = str(scratch / _STOPPED_FILE)
         command = framework.agent(job, rendezvous, scratch)
         _announce(job, rendezvous)
         exit_code = supervise(command, job.environment, stop) if stop.received is None else 0
         evidence = collect(scratch)
+        agreed = read_stop(scratch / _STOPPED_FILE)
+    why = explain(
+        evidence,
+        host=job.cluster.current_host,
+        first_rank=job.first_rank,
+        exit_code=exit_code,
+        exception_advice=framework.exception_advice,
+    )
+    if agreed is not None:
+        stop.wait(job.stop_wait_s)
     if stop.received is not None:
-        return _stopped(paths, job, stop.received)
+        # A script may end in any way when it is told to.
+        cause = why if job.own_trainer and evidence.is_primary else None
+        return _told(paths, job, ended_after_signal(_host(job), stop.received, agreed, cause))
+    if agreed is not None:
+        return _told(paths, job, ended_for_others(_host(job), agreed, job.stop_wait_s))
     if exit_code != 0:
-        why = explain(
-            evidence,
-            host=job.cluster.current_host,
-            first_rank=job.first_rank,
-            exit_code=exit_code,
-            exception_advice=framework.exception_advice,
-        )
-        return (exit_code if exit_code > 0 else 128 - exit_code), why
+        return Ending(exit_code=exit_code if exit_code > 0 else 128 - exit_code, failure=why)
     return _ended(paths, job)
 
 
@@ -130,7 +142,13 @@ def _read_job(paths: ContainerPaths, framework: Framework) -> HostJob:
             **toolkit_variables(paths, cluster, hyperparameters, devices),
             "PYTHONPATH": import_path(CODE_ROOT, os.environ),
         },
+        stop_wait_s=_stop_wait_s(hyperparameters),
     )
+
+
+def _stop_wait_s(hyperparameters: Mapping[str, str]) -> float:
+    own = PROGRAM not in hyperparameters
+    return (parse_training(hyperparameters) if own else TrainingHyperparameters()).stop_wait_s
 
 
 def _find_peers(job: HostJob, framework: Framework, stop: StopSignal) -> Rendezvous:
@@ -158,25 +176,26 @@ def _announce(job: HostJob, rendezvous: Rendezvous) -> None:
     )
 
 
-def _stopped(
-    paths: ContainerPaths, job: HostJob, received: signal.Signals
-) -> tuple[int, str | None]:
-    """What a stop means for this host, whatever its ranks made of it."""
+def _host(job: HostJob) -> str:
+    return job.cluster.current_host
+
+
+def _told(paths: ContainerPaths, job: HostJob, ending: Ending) -> Ending:
+    """A stop leaves no model, whenever it came."""
     if job.own_trainer:
         clear_model(paths)
-    host = job.cluster.current_host
-    why = f"{host}: stopped by {received.name} before the training was done. There is no model."
-    return 128 + received, why
+    return ending
 
 
-def _ended(paths: ContainerPaths, job: HostJob) -> tuple[int, str | None]:
+def _ended(paths: ContainerPaths, job: HostJob) -> Ending:
     """What it means for this host that all its ranks ended well."""
     if job.cluster.is_chief and not has_model(paths):
-        return 1, (
-            f"{job.cluster.current_host}: the training ended without a model, {paths.model_dir} is "
-            "empty. Have global rank 0 write the model to the folder that SM_MODEL_DIR names."
+        why = (
+            f"{_host(job)}: the training ended without a model, {paths.model_dir} is empty. Have "
+            "global rank 0 write the model to the folder that SM_MODEL_DIR names."
         )
-    return 0, None
+        return Ending(exit_code=1, failure=why)
+    return Ending(exit_code=0)
 
 
 if __name__ == "__main__":

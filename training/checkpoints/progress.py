@@ -17,8 +17,6 @@ class Progress:
     """Optimizer updates done, over all epochs."""
     records: int = 0
     """Records that all ranks together have used of that epoch."""
-    epoch_records: int = 0
-    """Records of all ranks in the last epoch that was trained to its end; 0 before."""
     train_loss: float = 0.0
     """Mean of that epoch."""
 
@@ -29,7 +27,7 @@ class Progress:
 
     def trained(self, train_loss: float) -> None:
         """Note that every step of the epoch is done."""
-        self.is_trained, self.train_loss, self.epoch_records = True, train_loss, self.records
+        self.is_trained, self.train_loss = True, train_loss
 
     def validated(self) -> None:
         """Note that the epoch is done."""

@@ -26,6 +26,33 @@ class Evidence:
     agent_error: str | None = None
     """Why what started the ranks failed itself."""
 
+    @property
+    def lost(self) -> list[int]:
+        """Ranks that only say that another one is gone."""
+        return [rank for rank, text in sorted(self.exceptions.items()) if lost_peer(text)]
+
+    @property
+    def causes(self) -> list[int]:
+        """Ranks with an exception of their own."""
+        return sorted(self.exceptions.keys() - set(self.lost))
+
+    @property
+    def killed(self) -> list[int]:
+        """Ranks that a signal ended, other than the one that ends ranks beside a failed one."""
+        codes = sorted(self.exit_codes.items())
+        return [rank for rank, code in codes if code < 0 and -code != signal.SIGTERM]
+
+    @property
+    def silent(self) -> list[int]:
+        """Ranks that failed and left no exception."""
+        codes = sorted(self.exit_codes.items())
+        return [rank for rank, code in codes if code > 0 and rank not in self.exceptions]
+
+    @property
+    def is_primary(self) -> bool:
+        """Whether a rank of this host failed by itself, not because another one was gone."""
+        return bool(self.causes or self.killed or self.silent)
+
 
 def collect(scratch: Path) -> Evidence:
     """Read the failure files below a scratch folder. Missing and broken ones count for nothing."""
@@ -59,19 +86,17 @@ def explain(
         exception_advice: what a script has to do for its exceptions to be seen.
     """
     exceptions, codes = evidence.exceptions, evidence.exit_codes
-    lost = [rank for rank, text in sorted(exceptions.items()) if lost_peer(text)]
-    causes = sorted(exceptions.keys() - set(lost))
-    killed = [r for r, code in sorted(codes.items()) if code < 0 and -code != signal.SIGTERM]
-    silent = [r for r, code in sorted(codes.items()) if code > 0 and r not in exceptions]
-    if causes:
-        return f"{host}, rank {first_rank + causes[0]}: {exceptions[causes[0]]}"
-    if killed:
-        return f"{host}, rank {first_rank + killed[0]} {_killed_by(-codes[killed[0]])}"
-    if silent:
-        how = _exited_with(codes[silent[0]], exception_advice)
-        return f"{host}, rank {first_rank + silent[0]} {how}"
-    if lost:
-        return _secondary(host, exceptions[lost[0]])
+    if evidence.causes:
+        rank = evidence.causes[0]
+        return f"{host}, rank {first_rank + rank}: {exceptions[rank]}"
+    if evidence.killed:
+        rank = evidence.killed[0]
+        return f"{host}, rank {first_rank + rank} {_killed_by(-codes[rank])}"
+    if evidence.silent:
+        rank = evidence.silent[0]
+        return f"{host}, rank {first_rank + rank} {_exited_with(codes[rank], exception_advice)}"
+    if evidence.lost:
+        return _secondary(host, exceptions[evidence.lost[0]])
     if evidence.agent_error is not None and lost_peer(evidence.agent_error):
         return _secondary(host, evidence.agent_error)
     return f"{host}: {evidence.agent_error or f'the ranks ended with {exit_code}: see the log.'}"

@@ -17,6 +17,8 @@ class HostJob:
     own_trainer: bool
     """False: a script of the user's runs."""
     environment: dict[str, str]
+    stop_wait_s: float
+    """How long this host, stopped because of another, waits to be told to stop itself."""
 
     @property
     def first_rank(self) -> int:

@@ -1,6 +1,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from training.launcher.diagnosis import FAILURES_FILE, LOGS_FOLDER, Evidence, collect, explain
 
 LOST = "RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:2203."
@@ -94,3 +96,19 @@ def test_collects_what_ranks_and_torchrun_left(tmp_path: Path) -> None:
 
 def test_nothing_left_is_no_evidence(tmp_path: Path) -> None:
     assert collect(tmp_path) == Evidence(exceptions={}, exit_codes={}, agent_error=None)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "expected"),
+    [
+        (Evidence(exceptions={0: LOST, 1: BAD_LINE}, exit_codes={}), True),
+        (Evidence(exceptions={}, exit_codes={1: -9}), True),
+        (Evidence(exceptions={}, exit_codes={1: 3}), True),
+        (Evidence(exceptions={0: LOST}, exit_codes={0: 1, 1: -15}), False),
+        (Evidence(exceptions={}, exit_codes={}, agent_error="stopped by SIGTERM"), False),
+    ],
+)
+def test_a_failure_of_its_own_is_told_from_one_of_others(
+    evidence: Evidence, *, expected: bool
+) -> None:
+    assert evidence.is_primary is expected

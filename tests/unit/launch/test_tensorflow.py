@@ -22,6 +22,7 @@ def workers(gpus: int) -> list[dict[str, str]]:
         command=["train.py", "--epochs", "3"],
         own_trainer=False,
         environment={},
+        stop_wait_s=100,
     )
     framework = find_framework("tensorflow")
     rendezvous = named_rendezvous(CLUSTER, first_port=framework.first_port, ranks_per_host=2)

@@ -1,0 +1,26 @@
+"""Being told to stop: SIGTERM, from SageMaker through the launcher."""
+
+import signal
+from types import FrameType
+
+
+class StopFlag:
+    """Remembers that this process was told to stop. Nothing is interrupted."""
+
+    def __init__(self) -> None:
+        self._is_told = False
+
+    def install(self) -> None:
+        """Take SIGTERM over, from now on; any number of them.
+
+        Before the training begins there is nothing to save, and a rank that waits for the others to
+        start must not wait on: until then the signal ends the process, as it does by default.
+        """
+        signal.signal(signal.SIGTERM, self._remember)
+
+    def is_told(self) -> bool:
+        """Whether the signal has come."""
+        return self._is_told
+
+    def _remember(self, _number: int, _frame: FrameType | None) -> None:
+        self._is_told = True
