@@ -14,7 +14,9 @@ from torch import distributed
 
 from benchmarks.records.jobs import Job
 from benchmarks.records.ranks import RANKS, run_ranks
+from training.contract.breakpoints import Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters
+from training.pytorch.keeping import Keeping
 from training.pytorch.loop import Learner, train_epoch
 from training.pytorch.ranks import Ranks
 from training.pytorch.tasks.text import TextTask
@@ -75,6 +77,14 @@ class _Loops:
         shards = find_shards(folder)
         settings = LoaderSettings(batch_size=batch_size, seed=0, output=example_output(shards))
         self._loader = RecordLoader(shards, settings=settings, part=0, parts=1)
+        self._keeping = Keeping(
+            self._learner,
+            self._loader,
+            self._ranks,
+            folder=folder / "checkpoints",
+            host=f"algo-{rank + 1}",
+            breakpoints=Breakpoints(None, rank),
+        )
         self._tensors = [self._task.encode(batch) for batch in self._loader.epoch(0)]
 
     def ours(self, epoch: int) -> None:
@@ -85,7 +95,7 @@ class _Loops:
             host_rank=self._ranks.rank,
             all_gather=self._ranks.all_gather,
         )
-        train_epoch(self._learner, self._loader.epoch(epoch), plan, self._ranks)
+        train_epoch(self._learner, self._loader.epoch(epoch), plan, self._ranks, self._keeping)
 
     def in_memory(self, _epoch: int) -> None:
         """Take the same steps on what was encoded before, and nothing else."""

@@ -70,7 +70,8 @@ def lay(job: Job) -> list[tuple[str, Path]]:
     hosts = [(name, job.folder / name) for name in names]
     for (name, base_dir), shards in zip(hosts, job.shards, strict=True):
         config = base_dir / "input" / "config"
-        for folder in (config, base_dir / "model", base_dir / "output" / "data"):
+        folders = (config, base_dir / "model", base_dir / "output" / "data")
+        for folder in (*folders, base_dir / "checkpoints"):
             folder.mkdir(parents=True)
         resources = {"current_host": name, "hosts": names, "network_interface_name": "lo"}
         channels = {"train": "ShardedByS3Key", "validation": "FullyReplicated"}

@@ -162,6 +162,12 @@ class TrainingHyperparameters:
     """Seconds that a rank waits for the others before the job fails."""
 
     @property
+    def course(self) -> dict[str, Any]:
+        """The values that weights and order of records depend on, by name."""
+        values = dataclasses.asdict(self)
+        return {name: value for name, value in values.items() if name not in _NO_COURSE}
+
+    @property
     def chosen_format(self) -> str | None:
         """The format of the shards; None: by the endings of their names."""
         return None if self.data_format == "auto" else self.data_format
@@ -170,6 +176,11 @@ class TrainingHyperparameters:
 class _Dataclass(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
+
+_NO_COURSE: Final = frozenset(
+    ("epochs", "checkpoint_every_s", "keep_checkpoints", "stop_wait_s", "collective_timeout_s")
+)
+"""Hyperparameters that a training may go on with other values of."""
 
 _Parsed = TypeVar("_Parsed", bound=_Dataclass)
 

@@ -5,19 +5,18 @@ writes what is its own: buffers, such as the statistics of batch normalizations,
 random generators.
 """
 
-import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from training.checkpoints import NO_TROUBLE
-from training.pytorch.learner import Learner
+from training.pytorch.loop import Learner
+from training.pytorch.random_states import random_states, restore_random_states
 from training.pytorch.ranks import Ranks
-from training.records import Batch, RecordLoader
+from training.records import Batch, EpochPlan, RecordLoader
 
 
 def rank_file(folder: Path, rank: int) -> Path:
@@ -38,6 +37,8 @@ class KeptTraining:
         self._ranks = ranks
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
         self._recent: list[tuple[int, Tensor, Batch | None]] = []
+        self._own_records = 0
+        self._records_before: Sequence[int] = ()
 
     def step_done(self, step: int, loss: Tensor, batch: Batch | None) -> None:
         """Note a step; costs no synchronization with the device.
@@ -48,6 +49,7 @@ class KeptTraining:
             batch: of this rank; None: it had none left.
         """
         self.loss_sum += loss
+        self._own_records += len(batch) if batch is not None else 0
         # Without its records: only where they came from.
         self._recent.append((step, loss, batch.with_data(None) if batch is not None else None))
 
@@ -84,22 +86,41 @@ class KeptTraining:
             restore_random_states(own["random"], device)
 
     def of_rank(self) -> Mapping[str, Any]:
-        """The state of this rank's data, and its part of the epoch's loss."""
-        return {"data": self._train_data.state_dict(), "loss_sum": float(self.loss_sum)}
+        """The state of this rank's data, and its part of the epoch's sums."""
+        return {
+            "data": self._train_data.state_dict(),
+            "records": self._own_records,
+            "loss_sum": float(self.loss_sum),
+        }
+
+    def begin_epoch(self) -> None:
+        """Nothing of the epoch is summed up yet."""
+        self.loss_sum.zero_()
+        self._own_records, self._records_before = 0, ()
 
     def resume_epoch(self, said: Sequence[Mapping[str, Any]]) -> None:
         """Go on in the middle of an epoch.
 
         Args:
             said: what `of_rank` returned on all ranks of the interrupted job.
+
+        Raises:
+            StateError: the data is not that of the interrupted job.
         """
         self._train_data.load_state_dict([of_rank["data"] for of_rank in said])
         total = sum(of_rank["loss_sum"] for of_rank in said)
         self.loss_sum.fill_(total if self._ranks.is_chief else 0.0)
+        before = [int(of_rank["records"]) for of_rank in said]
+        # Of ranks that are no more, the chief counts the records as its own.
+        same, gone = before[: self._ranks.world_size], before[self._ranks.world_size :]
+        self._records_before = [same[0] + sum(gone), *same[1:]]
+        rank = self._ranks.rank
+        self._own_records = self._records_before[rank] if rank < len(same) else 0
 
-    def begin_epoch(self) -> None:
-        """Nothing of the epoch is summed up yet."""
-        self.loss_sum.zero_()
+    def records_per_rank(self, plan: EpochPlan) -> Sequence[int]:
+        """Records of each rank in the whole epoch, given the plan of what was left of it."""
+        before = [*self._records_before, *[0] * len(plan.counts)]
+        return [done + left for done, left in zip(before, plan.counts, strict=False)]
 
     def trouble(self) -> int:
         """The first of the steps since the last call whose loss is not finite."""
@@ -122,43 +143,6 @@ class KeptTraining:
             f" {where}): a record holds what the model cannot take, or the weights have run away. "
             f"learning_rate is {self._learner.task.settings.learning_rate:g}; take a tenth of it."
         )
-
-
-def seed_epoch(seed: int, epoch: int, rank: int) -> None:
-    """Seed all random generators of this process for an epoch.
-
-    Each epoch anew: what a rank draws once it has run out of records, for fillers of any size, is
-    then gone with the epoch, so that a training that was interrupted draws the same as one that was
-    not. Each rank otherwise: equal dropout on all ranks would be none of the batch.
-    """
-    sequence = np.random.SeedSequence([seed, epoch, rank])
-    for_torch, for_python, for_numpy = (int(word) for word in sequence.generate_state(3))
-    torch.manual_seed(for_torch)
-    random.seed(for_python)
-    np.random.seed(for_numpy)  # noqa: NPY002 - models of other people's may use it
-
-
-def random_states(device: torch.device) -> dict[str, Any]:
-    """The states of the generators of this process and of its device."""
-    kind, keys, *rest = np.random.get_state()  # noqa: NPY002 - the same
-    states: dict[str, Any] = {
-        "torch": torch.get_rng_state(),
-        "python": random.getstate(),
-        "numpy": (kind, torch.from_numpy(np.asarray(keys).astype(np.int64)), *rest),
-    }
-    if device.type == "cuda":
-        states["cuda"] = torch.cuda.get_rng_state(device)
-    return states
-
-
-def restore_random_states(states: Mapping[str, Any], device: torch.device) -> None:
-    """Take over what `random_states` returned, on whatever device."""
-    torch.set_rng_state(states["torch"].cpu())
-    random.setstate(states["python"])
-    kind, keys, *rest = states["numpy"]
-    np.random.set_state((kind, keys.cpu().numpy().astype(np.uint32), *rest))  # noqa: NPY002 - the same
-    if device.type == "cuda" and "cuda" in states:
-        torch.cuda.set_rng_state(states["cuda"].cpu(), device)
 
 
 def _load(path: Path, device: torch.device) -> dict[str, Any]:

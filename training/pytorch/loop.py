@@ -7,8 +7,9 @@ Metrics are sums and counts, reduced once per epoch.
 """
 
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -21,6 +22,9 @@ from training.pytorch.steps import planned_steps
 from training.pytorch.task import Task, new_model
 from training.records import Batch, EpochPlan, RecordError
 from training.steps.quality import Quality
+
+if TYPE_CHECKING:
+    from training.pytorch.keeping import Keeping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +43,14 @@ class Learner:
     def new(cls, task: Task[Any], ranks: Ranks) -> "Learner":
         """Make a model with fresh weights and what trains it."""
         model = new_model(task).to(ranks.device)
+        # Buffers stay with their ranks: see Statistics.
+        replica = DistributedDataParallel(model, forward_sync_buffers=False)
+        if ranks.device.type == "cpu":
+            _fix_buckets(replica)
         return cls(
             task=task,
             model=model,
-            # Buffers stay with their ranks: see Statistics.
-            replica=DistributedDataParallel(model, forward_sync_buffers=False),
+            replica=replica,
             optimizer=task.build_optimizer(model),
             statistics=Statistics(model),
         )
@@ -59,7 +66,25 @@ class Validation:
     """Of the same records."""
 
 
-def train_epoch(learner: Learner, batches: Iterable[Batch], plan: EpochPlan, ranks: Ranks) -> float:
+def _fix_buckets(replica: DistributedDataParallel) -> None:
+    """Have DDP lay its buckets out now, once and for all.
+
+    By itself it does so after two steps, by the order in which gradients came, and from then on
+    ranks are added up in another order: the steps after a resumption would differ in the last bit
+    from those of a training that was not interrupted. On GPUs the order of arrival lets sending
+    and computing overlap, and sums differ in the last bit anyway.
+    """
+    replica.reducer._push_all_rebuilt_params()  # noqa: SLF001 - no public name, but its interface
+    replica.reducer._rebuild_buckets()  # noqa: SLF001 - the same
+
+
+def train_epoch(
+    learner: Learner,
+    batches: Iterable[Batch],
+    plan: EpochPlan,
+    ranks: Ranks,
+    keeping: "Keeping",
+) -> None:
     """Train on this rank's batches, in step with all other ranks.
 
     Args:
@@ -67,35 +92,35 @@ def train_epoch(learner: Learner, batches: Iterable[Batch], plan: EpochPlan, ran
         batches: of this rank; as many as the plan says, or fewer than its steps.
         plan: the epoch's, equal on all ranks.
         ranks: this process among all.
-
-    Returns:
-        The mean loss over the epoch's records of all ranks, each taken before its step.
+        keeping: is told of every step; may save, or end the training, between two.
 
     Raises:
         RecordError: a record of this rank cannot be used.
+        JobStoppedError, FloatingPointError, CheckpointError: on all ranks alike.
     """
     task, optimizer = learner.task, learner.optimizer
     learner.replica.train()
-    loss_sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
-    for step in planned_steps(task, batches, plan, ranks):
-        # One record has no variance.
-        with learner.statistics.kept(when=step.own_records <= 1):
-            outputs = learner.replica(step.inputs)
-        losses = task.record_losses(outputs, step.inputs) * (0.0 if step.is_filler else 1.0)
-        optimizer.zero_grad()
-        # DDP's mean over ranks of (sum * ranks / records) is the sum over all / records.
-        scaled = losses.sum() * (ranks.world_size / step.records)
-        scaled.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
-        optimizer.step()
-        loss_sum += losses.detach().sum()
-    learner.statistics.share(plan.counts, ranks)
-    (total,) = ranks.sum(loss_sum.reshape(1))
-    return total / plan.records
+    with closing(planned_steps(task, batches, plan, ranks)) as steps:
+        for step in steps:
+            with learner.statistics.kept(when=step.is_filler):
+                outputs = learner.replica(step.inputs)
+            losses = task.record_losses(outputs, step.inputs) * (0.0 if step.is_filler else 1.0)
+            optimizer.zero_grad()
+            # DDP's mean over ranks of (sum * ranks / records) is the sum over all / records.
+            (losses.sum() * (ranks.world_size / step.records)).backward()
+            optimizer.step()
+            keeping.step_done(step.records, losses.detach().sum(), step.batch)
+    learner.statistics.share(keeping.records_per_rank(plan), ranks)
+    keeping.trained()
 
 
 @torch.no_grad()
 def validate(
-    learner: Learner, batches: Iterable[Batch], plan: EpochPlan, ranks: Ranks
+    learner: Learner,
+    batches: Iterable[Batch],
+    plan: EpochPlan,
+    ranks: Ranks,
+    keeping: "Keeping",
 ) -> Validation:
     """Measure a model on this rank's part of the validation records and add up over ranks.
 
@@ -104,6 +129,7 @@ def validate(
         batches: of this rank; maybe none.
         plan: says how many batches each rank has.
         ranks: this process among all.
+        keeping: is told of every batch; may end the training between two.
 
     Raises:
         RecordError: a record of this rank cannot be used, or, on all ranks alike, there are none.
@@ -117,10 +143,12 @@ def validate(
     learner.model.eval()
     loss_sum = torch.zeros(1, dtype=torch.float64, device=ranks.device)
     sums = torch.zeros(task.measure.size, dtype=torch.float64, device=ranks.device)
-    for step in planned_steps(task, batches, plan, ranks):
-        outputs = learner.model(step.inputs)
-        if not step.is_filler:
-            loss_sum += task.record_losses(outputs, step.inputs).sum()
-            sums += task.measure.sums(task.predict(outputs), task.targets(step.inputs))
+    with closing(planned_steps(task, batches, plan, ranks)) as steps:
+        for step in steps:
+            outputs = learner.model(step.inputs)
+            if not step.is_filler:
+                loss_sum += task.record_losses(outputs, step.inputs).sum()
+                sums += task.measure.sums(task.predict(outputs), task.targets(step.inputs))
+            keeping.batch_validated()
     loss, *totals = ranks.sum(torch.cat([loss_sum, sums]))
     return Validation(loss=loss / plan.records, quality=task.measure.quality(totals))

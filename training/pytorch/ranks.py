@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TypeVar
 
 import torch
@@ -63,18 +64,25 @@ class Ranks:
 
 
 @contextmanager
-def join_ranks() -> Iterator[Ranks]:
+def join_ranks(timeout_s: float) -> Iterator[Ranks]:
     """Meet the other ranks: over NCCL where there is a GPU for this rank, else over gloo.
 
     torchrun sets the variables that this reads. A rank that fails does not leave the group: its
     exception is then on file before the others notice that it is gone.
+
+    Args:
+        timeout_s: how long a rank waits for the others, to meet and in each exchange.
     """
     local_rank = int(os.environ["LOCAL_RANK"])
     gpu = torch.cuda.is_available()
     device = torch.device("cuda", local_rank) if gpu else torch.device("cpu")
     if gpu:
         torch.cuda.set_device(device)
-    distributed.init_process_group("nccl" if gpu else "gloo", device_id=device if gpu else None)
+    distributed.init_process_group(
+        "nccl" if gpu else "gloo",
+        device_id=device if gpu else None,
+        timeout=timedelta(seconds=timeout_s),
+    )
     yield Ranks(
         rank=distributed.get_rank(),
         world_size=distributed.get_world_size(),

@@ -5,7 +5,7 @@ one borrowed from another rank if it has had none. So no task needs to know what
 """
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 from typing import Generic
 
@@ -20,6 +20,8 @@ class Step(Generic[InputsT]):
 
     inputs: InputsT
     """On the rank's device."""
+    batch: Batch | None
+    """What the inputs were made of; None: this rank has run out of records."""
     own_records: int
     """Of this rank; 0 when it has run out of them: then the inputs must have no effect."""
     records: int
@@ -35,7 +37,7 @@ class Step(Generic[InputsT]):
 
 def planned_steps(
     task: Task[InputsT], batches: Iterable[Batch], plan: EpochPlan, ranks: Ranks
-) -> Iterator[Step[InputsT]]:
+) -> Generator[Step[InputsT], None, None]:
     """Take the steps of an epoch; all ranks must, and each takes the same number.
 
     Args:
@@ -64,6 +66,7 @@ def planned_steps(
             raise AssertionError("a rank without records has borrowed none")
         yield Step(
             inputs=spare,
+            batch=own.batch if own is not None else None,
             own_records=own_records,
             records=plan.records_in_step(number),
             wait_s=wait_s,

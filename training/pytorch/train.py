@@ -12,20 +12,21 @@ By hand, on one host with two devices, the same folder is enough:
     SAGEMAKER_BASE_DIR=folder torchrun --nproc-per-node 2 -m training.pytorch.train
 """
 
-import itertools
 import json
 import logging
 import math
 import os
 import sys
 import time
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
 from torch import nn
 from torch.distributed.elastic.multiprocessing.errors import record
 
-from training.contract.breakpoints import EVALUATION, START, STEP, Breakpoints
+from training.checkpoints import CheckpointError
+from training.contract.breakpoints import START, Breakpoints
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.failure import lost_peer
@@ -49,6 +50,7 @@ from training.contract.metrics import (
     format_line,
 )
 from training.contract.paths import ContainerPaths
+from training.pytorch.keeping import Keeping
 from training.pytorch.loop import Learner, Validation, train_epoch, validate
 from training.pytorch.model_file import ModelConfig, save_model
 from training.pytorch.ranks import Ranks, join_ranks
@@ -61,6 +63,7 @@ from training.records import (
     RecordError,
     RecordLoader,
     SharedCounting,
+    StateError,
     agree,
     find_shards,
 )
@@ -77,34 +80,44 @@ def main() -> None:
     settings = parse_training(read_hyperparameters(paths.hyperparameters_file))
     breakpoints = Breakpoints.from_environment(rank=int(os.environ["RANK"]))
     breakpoints.reach(START)
-    with join_ranks() as ranks:
+    with join_ranks(settings.collective_timeout_s) as ranks:
         _set_up_log(ranks)
         task = make_task(settings)
         learner = Learner.new(task, ranks)
-        steps = itertools.count(1)
-        learner.optimizer.register_step_post_hook(lambda *_: breakpoints.reach(STEP, next(steps)))
         train_data = _train_data(paths, cluster, task, ranks)
         validation_data = _validation_data(paths, task, ranks)
-        for epoch in range(settings.epochs):
-            plan = agree(
-                train_data, epoch=epoch, host_rank=cluster.host_rank, all_gather=ranks.all_gather
-            )
-            _check_plan(plan)
-            start_s = time.monotonic()
-            loss = train_epoch(learner, train_data.epoch(epoch), plan, ranks)
-            seconds = time.monotonic() - start_s
-            _check_loss("training", loss, epoch, settings)
-            breakpoints.reach(EVALUATION, epoch)
-            # The channel is replicated, so every rank knows the parts of all.
-            parts = EpochPlan(counts=validation_data.counts, batch_size=settings.batch_size)
-            validation = validate(learner, validation_data.epoch(0), parts, ranks)
-            _check_loss("validation", validation.loss, epoch, settings)
+        # The channel is replicated, so every rank knows the parts of all.
+        parts = EpochPlan(counts=validation_data.counts, batch_size=settings.batch_size)
+        plan_epoch = partial(
+            agree, train_data, host_rank=cluster.host_rank, all_gather=ranks.all_gather
+        )
+        keeping = Keeping(
+            learner,
+            train_data,
+            ranks,
+            folder=paths.checkpoint_dir,
+            host=cluster.current_host,
+            breakpoints=breakpoints,
+        )
+        with keeping.until_stopped():
+            for epoch in keeping.epochs():
+                start_s, records = time.monotonic(), keeping.progress.records
+                if not keeping.progress.is_trained:
+                    plan = plan_epoch(epoch=epoch)
+                    _check_plan(plan, records)
+                    train_epoch(learner, train_data.epoch(epoch), plan, ranks, keeping)
+                pace = (keeping.progress.records - records) / (time.monotonic() - start_s)
+                validation = validate(learner, validation_data.epoch(0), parts, ranks, keeping)
+                _check_loss(validation.loss, epoch, settings)
+                if ranks.is_chief:
+                    _report_epoch(epoch, keeping.progress.train_loss, pace, validation)
+                keeping.validated()
+            # One that nothing was left out of.
+            plan = plan_epoch(epoch=settings.epochs)
+            if ranks.local_rank == 0:
+                _write_data_report(paths, cluster, train_data, plan)
             if ranks.is_chief:
-                _report_epoch(epoch, loss, plan.records / seconds, validation)
-        if ranks.local_rank == 0:
-            _write_data_report(paths, cluster, train_data, plan)
-        if ranks.is_chief:
-            _write_model(paths, learner.model, settings, plan)
+                _write_model(paths, learner.model, settings, plan)
 
 
 def _set_up_log(ranks: Ranks) -> None:
@@ -148,8 +161,8 @@ def _validation_data(paths: ContainerPaths, task: Task[Any], ranks: Ranks) -> Re
     )
 
 
-def _check_plan(plan: EpochPlan) -> None:
-    if plan.steps == 0:
+def _check_plan(plan: EpochPlan, records_before: int) -> None:
+    if plan.steps == 0 and records_before == 0:
         raise RecordError(
             f"The {len(plan.counts)} ranks have no step to take: there are no training records or, "
             "with uneven=drop, not a full batch on every rank. Write more records under "
@@ -157,15 +170,15 @@ def _check_plan(plan: EpochPlan) -> None:
         )
 
 
-def _check_loss(kind: str, loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
-    """Refuse weights that have run away; the last step of an epoch shows in the validation only.
+def _check_loss(loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
+    """Refuse weights that ran away in an epoch's last step: that shows in the validation only.
 
     Raises:
         FloatingPointError: on all ranks alike, for the loss is the same on all.
     """
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"The {kind} loss of epoch {epoch + 1} is {loss}: the weights have run away. "
+            f"The validation loss of epoch {epoch + 1} is {loss}: the weights have run away. "
             f"learning_rate is {settings.learning_rate:g}; take a tenth of it."
         )
 
@@ -215,7 +228,14 @@ def _run() -> None:
     """Run `main`, without a traceback where the message alone says what to do."""
     try:
         main()
-    except (AgreementError, ContractError, FloatingPointError, RecordError) as error:
+    except (
+        AgreementError,
+        CheckpointError,
+        ContractError,
+        FloatingPointError,
+        RecordError,
+        StateError,
+    ) as error:
         sys.exit(f"{error}")
     except RuntimeError as error:
         if lost_peer(f"{type(error).__name__}: {error}"):
