@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from subprocess import Popen
+from typing import TYPE_CHECKING
 
 import torch
 from safetensors.torch import load_file
@@ -15,6 +15,9 @@ from tests.simulation.launched import Host, Job, finish, lay, running
 from training.contract.breakpoints import Breakpoint, BreakpointPlan
 from training.contract.layout import BREAKPOINTS_VARIABLE
 
+if TYPE_CHECKING:
+    from subprocess import Popen
+
 WAIT_S = 100
 """Until a training reaches a moment: torch starts in every rank."""
 
@@ -22,7 +25,9 @@ Act = Callable[[Sequence["Popen[str]"], int], None]
 """Does something to the launchers of all hosts and to the rank that is at the moment."""
 
 
-def interrupt(job: Job, moment: Breakpoint, act: Act, *, restored: Path | None = None) -> list[Host]:
+def interrupt(
+    job: Job, moment: Breakpoint, act: Act, *, restored: Path | None = None
+) -> list[Host]:
     """Run a job; act when a rank is at a moment; let that rank go on."""
     plan = BreakpointPlan(folder=job.folder / "moments", breakpoints=[moment])
     plan.folder.mkdir(parents=True)

@@ -58,6 +58,8 @@ class Job:
     """Holds the `training` package."""
     environment: Mapping[str, str] = field(default_factory=dict)
     framework: str = PYTORCH
+    has_checkpoint_folder: bool = True
+    """As SageMaker makes it for a job with a CheckpointConfig."""
 
 
 def lines(records: Sequence[Mapping[str, Any]]) -> str:
@@ -70,8 +72,10 @@ def lay(job: Job) -> list[tuple[str, Path]]:
     hosts = [(name, job.folder / name) for name in names]
     for (name, base_dir), shards in zip(hosts, job.shards, strict=True):
         config = base_dir / "input" / "config"
-        folders = (config, base_dir / "model", base_dir / "output" / "data")
-        for folder in (*folders, base_dir / "checkpoints"):
+        folders: tuple[Path, ...] = (config, base_dir / "model", base_dir / "output" / "data")
+        if job.has_checkpoint_folder:
+            folders = (*folders, base_dir / "checkpoints")
+        for folder in folders:
             folder.mkdir(parents=True)
         resources = {"current_host": name, "hosts": names, "network_interface_name": "lo"}
         channels = {"train": "ShardedByS3Key", "validation": "FullyReplicated"}

@@ -3,32 +3,34 @@
 import json
 import re
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from subprocess import Popen
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from torch import Tensor
 
 from tests.simulation.interrupted import (
     equal_bits,
     go_on,
     interrupt,
-    largest_difference,
     stored_checkpoints,
     weights,
 )
 from tests.simulation.launched import Host, Job, lines
-from training.contract.breakpoints import EVALUATION, SAVING, STEP, Breakpoint
+from training.contract.breakpoints import STEP, Breakpoint
+
+if TYPE_CHECKING:
+    from subprocess import Popen
 
 pytestmark = pytest.mark.timeout(400)  # torch starts in every rank, in several jobs; two cores
 
+COUNTING = "tests/simulation/programs/counting.py"
 WORDS = ("offer", "meeting", "free", "money", "report", "lunch", "click", "winner", "agenda")
 HYPERPARAMETERS = {
     "epochs": "3",
-    "batch_size": "4",
+    "batch_size": "2",
     "seed": "7",
     "hash_buckets": "512",
     "embedding_dim": "8",
@@ -42,20 +44,21 @@ def make_records(first: int, count: int) -> list[dict[str, Any]]:
         {
             "text": " ".join(WORDS[(number * k + k * k) % len(WORDS)] for k in range(number % 9)),
             "label": number * 7 % 3 % 2,
+            "id": str(number),
         }
         for number in range(first, first + count)
     ]
 
 
-# 10 steps per epoch: 18 or 19 records on the ranks of algo-1, 10 or 11 on those of algo-2. All
-# ranks have records left in the first two steps, algo-2's run out in the third.
+# 120 records on algo-1, 90 on algo-2: 30 steps per epoch, in the last 7 of which the ranks of
+# algo-2 have run out.
 SHARDS: tuple[dict[str, str], ...] = (
-    {"a.jsonl": lines(make_records(0, 23)), "nested/b.jsonl": lines(make_records(23, 14))},
-    {"c.jsonl": lines(make_records(37, 21))},
+    {"a.jsonl": lines(make_records(0, 70)), "nested/b.jsonl": lines(make_records(70, 50))},
+    {"c.jsonl": lines(make_records(120, 90))},
 )
-STEPS = 5
-RECORDS = 58
-VALIDATION = lines(make_records(100, 41))
+STEPS = 30
+RECORDS = 210
+VALIDATION = lines(make_records(1000, 41))
 
 
 def job(folder: Path, **more: str) -> Job:
@@ -78,6 +81,11 @@ def tell_all_many_times(launchers: Sequence["Popen[str]"], rank: int) -> None:
         tell_all(launchers, rank)
 
 
+def losses(hosts: Sequence[Host]) -> list[str]:
+    """Of training and validation, epoch by epoch, as printed."""
+    return re.findall(r"epoch=\d+; train_loss=[^;]*; validation_loss=[^;]*", hosts[0].log)
+
+
 def at(point: str, number: int, rank: int = 3) -> Breakpoint:
     return Breakpoint(id="moment", rank=rank, point=point, number=number)
 
@@ -97,16 +105,16 @@ def stop(folder: Path, moment: Breakpoint, **more: str) -> Stopped:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Tensor]:
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[Host]:
     hosts = go_on(job(tmp_path_factory.mktemp("uninterrupted")), None)
     assert [host.exit_code for host in hosts] == [0, 0], [host.log for host in hosts]
-    return weights(hosts)
+    return hosts
 
 
 @pytest.fixture(scope="module")
 def stopped(tmp_path_factory: pytest.TempPathFactory) -> Stopped:
-    """Told to stop after the first step of the second epoch."""
-    return stop(tmp_path_factory.mktemp("stopped"), at(STEP, STEPS + 1))
+    """Told to stop in the middle of the first epoch; writes down which records it used."""
+    return stop(tmp_path_factory.mktemp("stopped"), at(STEP, 6), program=COUNTING)
 
 
 @pytest.fixture(scope="module")
@@ -122,53 +130,66 @@ def test_a_stop_leaves_a_checkpoint_and_no_model(stopped: Stopped) -> None:
     log = stopped.hosts[1].log
     said = re.search(r"stopped because algo-1 and algo-2 were told to; saved at step (\d+)", log)
     assert said is not None
-    # In the middle of the second epoch: the ranks ask each other after steps 1, 5, 9...
-    assert STEPS < int(said.group(1)) < 2 * STEPS
+    # The ranks ask each other after steps 1, 5 and, if the steps are short, 21.
+    assert 6 <= int(said.group(1)) <= 21
     assert (stopped.checkpoints / f"step-{int(said.group(1)):09}" / "index.json").exists()
 
 
 def test_resumed_weights_equal_uninterrupted_ones_bit_by_bit(
-    resumed: list[Host], uninterrupted: dict[str, Tensor]
+    resumed: list[Host], uninterrupted: list[Host]
 ) -> None:
-    assert equal_bits(weights(resumed), uninterrupted)
+    assert equal_bits(weights(resumed), weights(uninterrupted))
     assert "Going on from the checkpoint of step" in resumed[0].log
-    assert "epoch=2; train_loss=" in resumed[0].log
-    assert "epoch=1; " not in resumed[0].log
+    assert "epoch=1; train_loss=" in resumed[0].log
 
 
 def test_the_model_is_whole_and_counts_whole_epochs(resumed: list[Host]) -> None:
     config = json.loads((resumed[0].base_dir / "model" / "config.json").read_text())
     assert (config["complete"], config["epochs"], config["records"]) == (True, 3, RECORDS)
-    assert [host.data_report()["records"] for host in resumed] == [37, 21]
+    assert [host.data_report()["records"] for host in resumed] == [120, 90]
+
+
+def test_the_interrupted_epoch_has_the_loss_of_an_uninterrupted_one(
+    resumed: list[Host], uninterrupted: list[Host]
+) -> None:
+    assert losses(resumed) == losses(uninterrupted)
 
 
 def test_other_hyperparameters_are_refused_by_name(stopped: Stopped, tmp_path: Path) -> None:
-    hosts = go_on(job(tmp_path, learning_rate="0.5"), stopped.checkpoints)
-    assert [host.exit_code for host in hosts] == [1, 1]
-    assert all(
-        "CheckpointError: The checkpoint of step" in (host.failure or "")
-        and "learning_rate was 0.005 and is 0.5" in (host.failure or "")
-        for host in hosts
-    )
+    alone = replace(job(tmp_path, learning_rate="0.5"), shards=SHARDS[:1], devices_per_host=1)
+    (host,) = go_on(alone, stopped.checkpoints)
+    assert host.exit_code == 1
+    assert host.failure is not None
+    assert host.failure.startswith("algo-1, rank 0: CheckpointError: The checkpoint of step")
+    assert "learning_rate was 0.005 and is 0.5" in host.failure
 
 
-OTHER_SHARDS = (
+# Other hosts
+
+
+OTHER_SHARDS: tuple[dict[str, str], ...] = (
     {"c.jsonl": SHARDS[1]["c.jsonl"], "a.jsonl": SHARDS[0]["a.jsonl"]},
     {},
     {"nested/b.jsonl": SHARDS[0]["nested/b.jsonl"]},
 )
 
 
-def test_other_hosts_with_other_shards_go_on_with_every_record_once(
+def ids(hosts: Sequence[Host]) -> Counter[str]:
+    files = [file for h in hosts for file in h.base_dir.glob("output/data/ids-of-rank-*.txt")]
+    every = Counter(line for file in files for line in file.read_text().splitlines())
+    return Counter({name: count for name, count in every.items() if int(name) < RECORDS})
+
+
+def test_other_hosts_and_ranks_go_on_with_every_record_of_the_epoch_once(
     stopped: Stopped, tmp_path: Path
 ) -> None:
-    other = replace(job(tmp_path), shards=OTHER_SHARDS, devices_per_host=1)
-    (state,) = sorted(stopped.checkpoints.glob("step-*"))[-1:]
-    done = json.loads((state / "index.json").read_text())["progress"]
-    assert 0 < done["records"] < RECORDS
-    program = "tests/simulation/programs/counting_rest.py"
-    hosts = go_on(
-        replace(other, hyperparameters={**other.hyperparameters, "program": program}),
-        stopped.checkpoints,
-    )
+    other = replace(job(tmp_path, program=COUNTING), shards=OTHER_SHARDS, devices_per_host=1)
+    hosts = go_on(other, stopped.checkpoints)
     assert [host.exit_code for host in hosts] == [0, 0, 0], [host.log for host in hosts]
+    used, rest = ids(stopped.hosts), ids(hosts)
+    assert set(used.values()) == {1}
+    assert 0 < len(used) < RECORDS
+    # The rest of the first epoch, and two whole ones.
+    assert rest == Counter(
+        {str(number): 2 if str(number) in used else 3 for number in range(RECORDS)}
+    )

@@ -107,7 +107,8 @@ def train_epoch(
             losses = task.record_losses(outputs, step.inputs) * (0.0 if step.is_filler else 1.0)
             optimizer.zero_grad()
             # DDP's mean over ranks of (sum * ranks / records) is the sum over all / records.
-            (losses.sum() * (ranks.world_size / step.records)).backward()
+            loss = losses.sum() * (ranks.world_size / step.records)
+            loss.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
             optimizer.step()
             keeping.step_done(step.records, losses.detach().sum(), step.batch)
     learner.statistics.share(keeping.records_per_rank(plan), ranks)

@@ -114,6 +114,10 @@ def fresh_disks(folder: Path) -> Callable[[Group], Path]:
     return lambda group: folder / group.host
 
 
+def always(disk: Path) -> Callable[[Group], Path]:
+    return lambda _: disk
+
+
 def test_an_uninterrupted_training_saves_after_every_epoch(tmp_path: Path) -> None:
     results = on_ranks(Run(fresh_disks(tmp_path)).train)
     assert results == [(weights, None) for weights in EXPECTED]
@@ -126,8 +130,7 @@ def test_a_stopped_one_goes_on_where_it_stopped(tmp_path: Path, told_at: int) ->
     stopped = [stop for _, stop in on_ranks(run.train)]
     assert {stop.stop.told for stop in stopped if stop} == {("algo-2",)}
     assert all(stop.stop.is_saved for stop in stopped if stop)
-    disk = restore(tmp_path)
-    assert on_ranks(Run(lambda _: disk).train) == [(weights, None) for weights in EXPECTED]
+    assert on_ranks(Run(always(restore(tmp_path))).train) == [(weights, None) for weights in EXPECTED]
 
 
 def test_any_chain_of_stops_leads_to_the_same(tmp_path: Path) -> None:
@@ -140,8 +143,7 @@ def test_any_chain_of_stops_leads_to_the_same(tmp_path: Path) -> None:
         if results[0][1] is None:
             break
         stops += 1
-        disk = restore(tmp_path)
-        disks = lambda _, disk=disk: disk  # noqa: E731 - one line
+        disks = always(restore(tmp_path))
     assert stops > 1
     assert [weights for weights, _ in results] == EXPECTED
 
