@@ -89,12 +89,15 @@ def _run(paths: ContainerPaths, arguments: Sequence[str], stop: StopSignal) -> E
     rendezvous = _find_peers(job, framework, stop)
     with tempfile.TemporaryDirectory(prefix="evenshard-") as folder:
         scratch = Path(folder)
-        job.environment[STOPPED_FILE_VARIABLE] = str(scratch / _STOPPED_FILE)
+        stopped = scratch / _STOPPED_FILE
+        job.environment[STOPPED_FILE_VARIABLE] = str(stopped)
         command = framework.agent(job, rendezvous, scratch)
         _announce(job, rendezvous)
-        exit_code = supervise(command, job.environment, stop) if stop.received is None else 0
+        exit_code = 0
+        if stop.received is None:
+            exit_code = supervise(command, job.environment, stop, is_over=stopped.exists)
         evidence = collect(scratch)
-        agreed = read_stop(scratch / _STOPPED_FILE)
+        agreed = read_stop(stopped)
     why = explain(
         evidence,
         host=job.cluster.current_host,

@@ -1,12 +1,13 @@
 """Running one child as PID 1 does: signals go down, ended orphans are reaped, nothing is left."""
 
 import ctypes
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -14,6 +15,8 @@ from typing import Final
 from training.launcher.stop import StopSignal
 
 _POLL_S: Final = 0.1
+_OVER_GRACE_S: Final = 5.0
+"""torchrun would wait 300 s for that of a host which was told to stop and is gone."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
 """Of linux/prctl.h."""
 
@@ -24,17 +27,32 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def supervise(command: Sequence[str], environment: Mapping[str, str], stop: StopSignal) -> int:
+def supervise(
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    stop: StopSignal,
+    *,
+    is_over: Callable[[], bool] = lambda: False,
+) -> int:
     """Run a command to its end, and end it when a stop signal comes.
+
+    Args:
+        command: with its arguments.
+        environment: all of its variables.
+        stop: asked for signals.
+        is_over: whether what the command was started for has ended, so that only a moment is left
+            to it.
 
     Returns:
         Its exit code; the negated signal number if a signal ended it.
     """
     # Its own session: a Ctrl-C in a terminal reaches the launcher alone, which passes it on once.
     child = subprocess.Popen(command, env=environment, start_new_session=True)
-    told = False
+    told, over_s = False, math.inf
     while True:
-        if stop.received is not None and not told:
+        if is_over():
+            over_s = min(over_s, time.monotonic())
+        if (stop.received is not None or time.monotonic() > over_s + _OVER_GRACE_S) and not told:
             # Always SIGTERM: SIGINT would make every rank print a KeyboardInterrupt.
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)

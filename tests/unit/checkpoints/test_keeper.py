@@ -130,7 +130,9 @@ def test_a_stopped_one_goes_on_where_it_stopped(tmp_path: Path, told_at: int) ->
     stopped = [stop for _, stop in on_ranks(run.train)]
     assert {stop.stop.told for stop in stopped if stop} == {("algo-2",)}
     assert all(stop.stop.is_saved for stop in stopped if stop)
-    assert on_ranks(Run(always(restore(tmp_path))).train) == [(weights, None) for weights in EXPECTED]
+    assert on_ranks(Run(always(restore(tmp_path))).train) == [
+        (weights, None) for weights in EXPECTED
+    ]
 
 
 def test_any_chain_of_stops_leads_to_the_same(tmp_path: Path) -> None:
