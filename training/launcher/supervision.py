@@ -16,7 +16,8 @@ from training.launcher.stop import StopSignal
 
 _POLL_S: Final = 0.1
 _OVER_GRACE_S: Final = 5.0
-"""torchrun would wait 300 s for that of a host which was told to stop and is gone."""
+"""torchrun would wait 300 s for that of a host which was told to stop and is gone, and take no
+signal meanwhile."""
 _PR_SET_CHILD_SUBREAPER: Final = 36
 """Of linux/prctl.h."""
 
@@ -50,13 +51,16 @@ def supervise(
     child = subprocess.Popen(command, env=environment, start_new_session=True)
     told, over_s = False, math.inf
     while True:
-        if is_over():
-            over_s = min(over_s, time.monotonic())
-        if (stop.received is not None or time.monotonic() > over_s + _OVER_GRACE_S) and not told:
+        if stop.received is not None and not told:
             # Always SIGTERM: SIGINT would make every rank print a KeyboardInterrupt.
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)
             told = True
+        if is_over():
+            over_s = min(over_s, time.monotonic())
+        if time.monotonic() > over_s + _OVER_GRACE_S:
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, signal.SIGKILL)
         status = _reap(child.pid)
         if status is not None:
             child.returncode = os.waitstatus_to_exitcode(status)
