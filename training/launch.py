@@ -9,9 +9,8 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
 
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
@@ -22,12 +21,13 @@ from training.contract.hyperparameters import (
     parse_training,
     read_hyperparameters,
 )
-from training.contract.layout import PEERS_VARIABLE, STOPPED_FILE_VARIABLE
+from training.contract.layout import PEERS_VARIABLE, STOPPED_FILE_VARIABLE, TOLD_FILE_VARIABLE
 from training.contract.paths import ContainerPaths
 from training.contract.stops import read_stop
+from training.launcher.company import Company, open_company
 from training.launcher.devices import find_devices
 from training.launcher.diagnosis import collect, explain
-from training.launcher.ending import Ending, ended_after_signal, ended_for_others
+from training.launcher.ending import Ending
 from training.launcher.environment import (
     import_path,
     rank_variables,
@@ -37,6 +37,7 @@ from training.launcher.environment import (
 from training.launcher.framework import Framework
 from training.launcher.frameworks import find_framework
 from training.launcher.job import HostJob
+from training.launcher.judgement import RanksEnd, judge_failure, judge_stop
 from training.launcher.model import clear_model, has_model
 from training.launcher.peers import (
     Rendezvous,
@@ -49,7 +50,6 @@ from training.launcher.stop import StopSignal
 from training.launcher.supervision import adopt_orphans, supervise
 
 _LOG = logging.getLogger(__name__)
-_STOPPED_FILE: Final = "stopped.json"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -87,35 +87,52 @@ def _run(paths: ContainerPaths, arguments: Sequence[str], stop: StopSignal) -> E
     framework = find_framework(_framework_name(arguments))
     job = _read_job(paths, framework)
     rendezvous = _find_peers(job, framework, stop)
+    with open_company(job.cluster) as company:
+        company.meet(job.devices.count, stop, job.settings.collective_timeout_s)
+        ranks = _run_ranks(job, framework, rendezvous, company, stop)
+        stopped = judge_stop(job, ranks, company, stop)
+        if stopped is None and ranks.exit_code == 0:
+            return _ended(paths, job)
+        if stopped is not None and job.own_trainer:
+            # A stop leaves no model, whenever it came.
+            clear_model(paths)
+        return stopped or judge_failure(job, ranks, company, stop)
+
+
+def _run_ranks(
+    job: HostJob,
+    framework: Framework,
+    rendezvous: Rendezvous,
+    company: Company,
+    stop: StopSignal,
+) -> RanksEnd:
+    """Run this host's ranks to their end."""
     with tempfile.TemporaryDirectory(prefix="evenshard-") as folder:
         scratch = Path(folder)
-        stopped = scratch / _STOPPED_FILE
-        job.environment[STOPPED_FILE_VARIABLE] = str(stopped)
+        stopped, told = scratch / "stopped.json", scratch / "told"
+        variables = {STOPPED_FILE_VARIABLE: str(stopped), TOLD_FILE_VARIABLE: str(told)}
         command = framework.agent(job, rendezvous, scratch)
         _announce(job, rendezvous)
+
+        def pass_on() -> None:
+            told.touch()
+            company.tell_stop()
+
         exit_code = 0
         if stop.received is None:
-            exit_code = supervise(command, job.environment, stop, is_over=stopped.exists)
+            environment = {**job.environment, **variables}
+            exit_code = supervise(
+                command, environment, stop, on_told=pass_on, is_over=stopped.exists
+            )
         evidence = collect(scratch)
-        agreed = read_stop(stopped)
-    why = explain(
-        evidence,
-        host=job.cluster.current_host,
-        first_rank=job.first_rank,
-        exit_code=exit_code,
-        exception_advice=framework.exception_advice,
-    )
-    if agreed is not None:
-        stop.wait(job.stop_wait_s)
-    if stop.received is not None:
-        # A script may end in any way when it is told to.
-        cause = why if job.own_trainer and evidence.is_primary else None
-        return _told(paths, job, ended_after_signal(_host(job), stop.received, agreed, cause))
-    if agreed is not None:
-        return _told(paths, job, ended_for_others(_host(job), agreed, job.stop_wait_s))
-    if exit_code != 0:
-        return Ending(exit_code=exit_code if exit_code > 0 else 128 - exit_code, failure=why)
-    return _ended(paths, job)
+        why = explain(
+            evidence,
+            host=job.cluster.current_host,
+            first_rank=job.first_rank,
+            exit_code=exit_code,
+            exception_advice=framework.exception_advice,
+        )
+        return RanksEnd(exit_code=exit_code, evidence=evidence, why=why, agreed=read_stop(stopped))
 
 
 def _framework_name(arguments: Sequence[str]) -> str:
@@ -130,13 +147,14 @@ def _framework_name(arguments: Sequence[str]) -> str:
 def _read_job(paths: ContainerPaths, framework: Framework) -> HostJob:
     cluster = Cluster.from_file(paths.resource_config_file)
     hyperparameters = read_hyperparameters(paths.hyperparameters_file)
+    own = PROGRAM not in hyperparameters
     devices = find_devices(os.environ)
     threads = thread_count(devices, simulated=PEERS_VARIABLE in os.environ)
     return HostJob(
         cluster=cluster,
         devices=devices,
         command=rank_command(framework.name, hyperparameters),
-        own_trainer=PROGRAM not in hyperparameters,
+        own_trainer=own,
         environment={
             **rank_variables(cluster, devices, threads),
             **framework.variables(cluster, threads),
@@ -145,13 +163,8 @@ def _read_job(paths: ContainerPaths, framework: Framework) -> HostJob:
             **toolkit_variables(paths, cluster, hyperparameters, devices),
             "PYTHONPATH": import_path(CODE_ROOT, os.environ),
         },
-        stop_wait_s=_stop_wait_s(hyperparameters),
+        settings=parse_training(hyperparameters) if own else TrainingHyperparameters(),
     )
-
-
-def _stop_wait_s(hyperparameters: Mapping[str, str]) -> float:
-    own = PROGRAM not in hyperparameters
-    return (parse_training(hyperparameters) if own else TrainingHyperparameters()).stop_wait_s
 
 
 def _find_peers(job: HostJob, framework: Framework, stop: StopSignal) -> Rendezvous:
@@ -179,23 +192,12 @@ def _announce(job: HostJob, rendezvous: Rendezvous) -> None:
     )
 
 
-def _host(job: HostJob) -> str:
-    return job.cluster.current_host
-
-
-def _told(paths: ContainerPaths, job: HostJob, ending: Ending) -> Ending:
-    """A stop leaves no model, whenever it came."""
-    if job.own_trainer:
-        clear_model(paths)
-    return ending
-
-
 def _ended(paths: ContainerPaths, job: HostJob) -> Ending:
     """What it means for this host that all its ranks ended well."""
     if job.cluster.is_chief and not has_model(paths):
         why = (
-            f"{_host(job)}: the training ended without a model, {paths.model_dir} is empty. Have "
-            "global rank 0 write the model to the folder that SM_MODEL_DIR names."
+            f"{job.cluster.current_host}: the training ended without a model, {paths.model_dir} is "
+            "empty. Have global rank 0 write the model to the folder that SM_MODEL_DIR names."
         )
         return Ending(exit_code=1, failure=why)
     return Ending(exit_code=0)

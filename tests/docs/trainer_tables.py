@@ -19,6 +19,8 @@ from training.contract.layout import FRAMEWORKS
 PAGE: Final = ROOT / "docs" / "trainers.md"
 BEGIN: Final = "<!-- begin: written by tests/docs/trainer_tables.py -->"
 END: Final = "<!-- end -->"
+LAUNCHER: Final = ("training/launch.py", "training/launcher/judgement.py")
+"""What reads hyperparameters for all trainers."""
 SHARED: Final = "training/trainer"
 """What trainers share, as far as they import it."""
 _SETTINGS: Final = ("settings", "hyperparameters")
@@ -137,7 +139,8 @@ def _files(framework: str) -> Iterable[Path]:
         if isinstance(node, ast.ImportFrom) and node.module is not None
     }
     shared = sorted((ROOT / SHARED).rglob("*.py"))
-    return [*own, *(f for f in shared if f"training.trainer.{f.stem}" in imported)]
+    launcher = (ROOT / file for file in LAUNCHER)
+    return [*own, *launcher, *(f for f in shared if f"training.trainer.{f.stem}" in imported)]
 
 
 @cache

@@ -104,12 +104,13 @@ def write_shards(folder: Path, shards: Mapping[str, str | bytes]) -> None:
 @contextmanager
 def running(job: Job, hosts: Sequence[tuple[str, Path]]) -> Iterator[list[subprocess.Popen[str]]]:
     """Start the launcher of every laid host; none is left when the block ends."""
-    ports = iter(free_ports(len(hosts) * job.devices_per_host))
+    ports = iter(free_ports(1 + len(hosts) * job.devices_per_host))
     peers = {
         name: [f"127.0.0.1:{next(ports)}" for _ in range(job.devices_per_host)] for name, _ in hosts
     }
     environment = {
         "EVENSHARD_PEERS": json.dumps(peers),
+        "EVENSHARD_BULLETIN": f"127.0.0.1:{next(ports)}",
         "EVENSHARD_DEVICES_PER_HOST": str(job.devices_per_host),
         **job.environment,
     }

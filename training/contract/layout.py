@@ -59,9 +59,15 @@ BREAKPOINTS_VARIABLE: Final = "EVENSHARD_BREAKPOINTS"
 STOPPED_FILE_VARIABLE: Final = "EVENSHARD_STOPPED_FILE"
 """Names the file in which the ranks of a host tell its launcher that they ended because of a stop.
 See `stops`."""
+TOLD_FILE_VARIABLE: Final = "EVENSHARD_TOLD_FILE"
+"""Names the file that a host's launcher makes before it passes a stop signal on to the ranks."""
+BULLETIN_VARIABLE: Final = "EVENSHARD_BULLETIN"
+"""The "address:port" at which the chief's launcher keeps the board of a job. Simulated hosts."""
 
 MASTER_PORT: Final = 7777
 """Where the chief's rendezvous store listens when no peers are given."""
+BULLETIN_PORT: Final = 7778
+"""Where the chief's launcher keeps the board of a job when no peers are given."""
 WORKER_PORT: Final = 8890
 """Where TensorFlow's local rank 0 listens when no peers are given; the others at the next ones."""
 MESSAGE_LIMIT: Final = 1024

@@ -6,11 +6,11 @@ code for a failure.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from training.contract.layout import STOPPED_FILE_VARIABLE
+from training.contract.layout import STOPPED_FILE_VARIABLE, TOLD_FILE_VARIABLE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +25,14 @@ class Stop:
     """Whether a checkpoint of that step was written."""
 
     def __str__(self) -> str:
-        who = " and ".join(self.told)
-        were = "were" if len(self.told) > 1 else "was"
         saved = "saved at" if self.is_saved else "nothing saved of"
-        return f"stopped because {who} {were} told to; {saved} step {self.step}"
+        return f"{stopped_because(self.told)}; {saved} step {self.step}"
+
+
+def stopped_because(told: Sequence[str]) -> str:
+    """Name the hosts that were told to stop."""
+    were = "were" if len(told) > 1 else "was"
+    return f"stopped because {' and '.join(told)} {were} told to"
 
 
 def tell_stop(stop: Stop, environment: Mapping[str, str] | None = None) -> None:
@@ -53,3 +57,16 @@ def read_stop(file: Path) -> Stop | None:
         return None
     content = json.loads(file.read_text(encoding="utf-8"))
     return Stop(**{**content, "told": tuple(content["told"])})
+
+
+def is_stop_of_job(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether a SIGTERM that this rank got is a stop of the job.
+
+    What starts the ranks of a host ends them with the same signal when one of them has failed: then
+    there is nothing to agree on and nobody to save with.
+
+    Args:
+        environment: names the file; this process's own when None. Without a launcher it is a stop.
+    """
+    named = (os.environ if environment is None else environment).get(TOLD_FILE_VARIABLE)
+    return named is None or Path(named).exists()

@@ -66,6 +66,11 @@ class Company:
         if self._bulletin is not None:
             self._bulletin.post(TOLD)
 
+    @property
+    def has_failure(self) -> bool:
+        """Whether a host has said that a rank of its own failed."""
+        return self._bulletin is not None and bool(self._bulletin.said(FAILED))
+
     def failure_elsewhere(self, stop: StopSignal) -> str | None:
         """Why the job failed on another host, which may still be about to say so.
 

@@ -1,6 +1,7 @@
 """From what the ranks of one host left behind to one sentence: why the job failed."""
 
 import json
+import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ FAILURES_FILE: Final = "failures.json"
 LOGS_FOLDER: Final = "logs"
 EXCEPTION_FILE: Final = "error.json"
 """Where every rank leaves its exception, below the logs folder: `.../<local rank>/error.json`."""
+
+_TIMED_OUT: Final = re.compile(r"timed? ?out|timeout", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +50,15 @@ class Evidence:
         """Ranks that failed and left no exception."""
         codes = sorted(self.exit_codes.items())
         return [rank for rank, code in codes if code > 0 and rank not in self.exceptions]
+
+    @property
+    def has_timed_out(self) -> bool:
+        """Whether a rank says that it waited in vain."""
+        return any(_TIMED_OUT.search(self.exceptions[rank]) for rank in self.lost)
+
+    def silent_among(self, ranks: int) -> list[int]:
+        """The ranks, of so many, that left no exception at all."""
+        return [rank for rank in range(ranks) if rank not in self.exceptions]
 
     @property
     def is_primary(self) -> bool:
@@ -125,6 +137,11 @@ def _secondary(host: str, text: str) -> str:
         f"{SECONDARY_FAILURE}{host}: it lost the other ranks. Look for the cause in the failure or "
         f"the log of another host. ({_first_line(text)})"
     )
+
+
+def lost_the_others(host: str, cause: str) -> str:
+    """What a host says that lost the other ranks, when it knows why."""
+    return f"{SECONDARY_FAILURE}{host}: it lost the other ranks. The cause: {cause}"
 
 
 def _first_line(text: str) -> str:

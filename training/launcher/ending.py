@@ -39,7 +39,7 @@ def ended_after_signal(
     return Ending(exit_code=0, remark=f"{host}: {what}. There is no model.")
 
 
-def ended_for_others(host: str, stop: Stop, wait_s: float) -> Ending:
+def ended_for_others(host: str, why: str, wait_s: float) -> Ending:
     """The end of a host that stopped because others were told to, and was never told itself.
 
     To exit with 0 would let SageMaker take the job for completed.
@@ -47,7 +47,7 @@ def ended_for_others(host: str, stop: Stop, wait_s: float) -> Ending:
     return Ending(
         exit_code=1,
         failure=(
-            f"{host}: {stop}. {host} itself was not told within {wait_s:g} s (stop_wait_s). There "
+            f"{host}: {why}. {host} itself was not told within {wait_s:g} s (stop_wait_s). There "
             "is no model; started again with the same checkpoints, the training goes on."
         ),
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from training.contract.cluster import Cluster
+from training.contract.hyperparameters import TrainingHyperparameters
 from training.launcher.devices import Devices
 
 
@@ -17,8 +18,8 @@ class HostJob:
     own_trainer: bool
     """False: a script of the user's runs."""
     environment: dict[str, str]
-    stop_wait_s: float
-    """How long this host, stopped because of another, waits to be told to stop itself."""
+    settings: TrainingHyperparameters
+    """The defaults where a script of the user's runs."""
 
     @property
     def first_rank(self) -> int:

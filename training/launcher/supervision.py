@@ -33,6 +33,7 @@ def supervise(
     environment: Mapping[str, str],
     stop: StopSignal,
     *,
+    on_told: Callable[[], None] = lambda: None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> int:
     """Run a command to its end, and end it when a stop signal comes.
@@ -41,6 +42,7 @@ def supervise(
         command: with its arguments.
         environment: all of its variables.
         stop: asked for signals.
+        on_told: called before a stop signal is passed on.
         is_over: whether what the command was started for has ended, so that only a moment is left
             to it.
 
@@ -52,6 +54,7 @@ def supervise(
     told, over_s = False, math.inf
     while True:
         if stop.received is not None and not told:
+            on_told()
             # Always SIGTERM: SIGINT would make every rank print a KeyboardInterrupt.
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGTERM)

@@ -1,7 +1,10 @@
 """Being told to stop: SIGTERM, from SageMaker through the launcher."""
 
+import os
 import signal
 from types import FrameType
+
+from training.contract.stops import is_stop_of_job
 
 
 class StopFlag:
@@ -14,7 +17,8 @@ class StopFlag:
         """Take SIGTERM over, from now on; any number of them.
 
         Before the training begins there is nothing to save, and a rank that waits for the others to
-        start must not wait on: until then the signal ends the process, as it does by default.
+        start must not wait on: until then the signal ends the process, as it does by default. It
+        still does when it is no stop of the job, but the end beside a rank that has failed.
         """
         signal.signal(signal.SIGTERM, self._remember)
 
@@ -22,5 +26,9 @@ class StopFlag:
         """Whether the signal has come."""
         return self._is_told
 
-    def _remember(self, _number: int, _frame: FrameType | None) -> None:
-        self._is_told = True
+    def _remember(self, number: int, _frame: FrameType | None) -> None:
+        if is_stop_of_job():
+            self._is_told = True
+        else:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)

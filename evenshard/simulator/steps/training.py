@@ -15,7 +15,7 @@ from evenshard.simulator.objects import join_uri
 from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
 from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, run_job
 from evenshard.simulator.steps.outcome import Outcome, StepRun
-from training.contract.layout import MODEL_ARCHIVE, PEERS_VARIABLE
+from training.contract.layout import BULLETIN_VARIABLE, MODEL_ARCHIVE, PEERS_VARIABLE
 from training.contract.paths import ContainerPaths
 from training.shards.assignment import host_names
 
@@ -47,7 +47,7 @@ def _training_job(run: StepRun) -> Job:
     name = run.workspace.job_name(run.step)
     hosts = host_names(arguments["ResourceConfig"]["InstanceCount"])
     devices = run.workspace.devices_per_host
-    ports = iter(free_ports(len(hosts) * devices))
+    ports = iter(free_ports(1 + len(hosts) * devices))
     peers = {host: [f"127.0.0.1:{next(ports)}" for _ in range(devices)] for host in hosts}
     specification = arguments["AlgorithmSpecification"]
     return Job(
@@ -63,6 +63,7 @@ def _training_job(run: StepRun) -> Job:
                 f"arn:{PARTITION}:sagemaker:{REGION}:{ACCOUNT}:training-job/{name.lower()}"
             ),
             PEERS_VARIABLE: json.dumps(peers),
+            BULLETIN_VARIABLE: f"127.0.0.1:{next(ports)}",
         },
         limit_s=arguments["StoppingCondition"].get("MaxRuntimeInSeconds", DEFAULT_LIMIT_S),
         lay=lambda paths, host, shares: _lay(run, paths, host, shares),

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from training.contract.layout import STOPPED_FILE_VARIABLE
-from training.contract.stops import Stop, read_stop, tell_stop
+from training.contract.layout import STOPPED_FILE_VARIABLE, TOLD_FILE_VARIABLE
+from training.contract.stops import Stop, is_stop_of_job, read_stop, tell_stop
 
 STOP = Stop(told=("algo-2",), step=30, is_saved=True)
 
@@ -27,3 +27,12 @@ def test_the_reason_names_the_hosts() -> None:
     assert str(STOP) == "stopped because algo-2 was told to; saved at step 30"
     both = Stop(told=("algo-1", "algo-2"), step=4, is_saved=False)
     assert str(both) == "stopped because algo-1 and algo-2 were told to; nothing saved of step 4"
+
+
+def test_a_signal_beside_a_failed_rank_is_no_stop_of_the_job(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    environment = {TOLD_FILE_VARIABLE: str(told)}
+    assert not is_stop_of_job(environment)
+    told.touch()
+    assert is_stop_of_job(environment)
+    assert is_stop_of_job({})

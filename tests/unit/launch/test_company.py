@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import pytest
 
-from tests.simulation.launched import free_port
+from evenshard.simulator.hosts import free_ports
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.layout import BULLETIN_VARIABLE, PEERS_VARIABLE
@@ -24,7 +24,7 @@ def on_hosts(
     acts: Mapping[str, Callable[[Company], _Result]],
 ) -> dict[str, _Result]:
     """Run something on the launchers of some hosts at the same time."""
-    environment = {BULLETIN_VARIABLE: f"127.0.0.1:{free_port()}"}
+    environment = {BULLETIN_VARIABLE: f"127.0.0.1:{free_ports(1)[0]}"}
 
     def run(host: str) -> _Result:
         with open_company(cluster(host), environment) as company:
@@ -92,7 +92,9 @@ def test_a_signal_ends_the_wait_for_others() -> None:
     class Stopped(StopSignal):
         received = signal.SIGTERM
 
-    with open_company(cluster("algo-1"), {BULLETIN_VARIABLE: f"127.0.0.1:{free_port()}"}) as one:
+    with open_company(
+        cluster("algo-1"), {BULLETIN_VARIABLE: f"127.0.0.1:{free_ports(1)[0]}"}
+    ) as one:
         one.meet(1, Stopped(), 100)
 
 

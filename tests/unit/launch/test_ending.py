@@ -30,7 +30,7 @@ def test_a_keyboard_gets_the_code_that_shells_expect() -> None:
 
 
 def test_a_host_that_was_never_told_is_no_success() -> None:
-    ending = ended_for_others("algo-1", STOP, 3.0)
+    ending = ended_for_others("algo-1", str(STOP), 3.0)
     assert ending.exit_code == 1
     assert ending.failure is not None
     assert ending.failure.startswith(

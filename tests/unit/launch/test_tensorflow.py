@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from training.contract.cluster import Cluster
+from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import MASTER_PORT
 from training.launcher.devices import Devices
 from training.launcher.frameworks import find_framework
@@ -22,7 +23,7 @@ def workers(gpus: int) -> list[dict[str, str]]:
         command=["train.py", "--epochs", "3"],
         own_trainer=False,
         environment={},
-        stop_wait_s=100,
+        settings=TrainingHyperparameters(),
     )
     framework = find_framework("tensorflow")
     rendezvous = named_rendezvous(CLUSTER, first_port=framework.first_port, ranks_per_host=2)

@@ -1,0 +1,145 @@
+"""What a host makes of the end of its ranks, given what the other hosts say."""
+
+import signal
+from dataclasses import dataclass, field
+
+import pytest
+
+from training.contract.cluster import Cluster
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.contract.stops import Stop
+from training.launcher.company import Company
+from training.launcher.devices import Devices
+from training.launcher.diagnosis import Evidence, explain
+from training.launcher.job import HostJob
+from training.launcher.judgement import RanksEnd, judge_failure, judge_stop
+from training.launcher.stop import StopSignal
+
+CLUSTER = Cluster(hosts=("algo-1", "algo-2"), current_host="algo-2", network_interface_name="lo")
+LOST = "RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:2203."
+TIMED_OUT = "RuntimeError: [unbound_buffer.cc:81] Timed out waiting 10000ms for recv operation"
+AGREED = Stop(told=("algo-1",), step=30, is_saved=True)
+
+
+@dataclass
+class Elsewhere(Company):
+    """What the other hosts say."""
+
+    failure: str | None = None
+    told: tuple[str, ...] = ()
+    posted: list[str] = field(default_factory=list)
+
+    @property
+    def has_failure(self) -> bool:
+        return self.failure is not None
+
+    def tell_failure(self, why: str) -> None:
+        self.posted.append(why)
+
+    def failure_elsewhere(self, stop: StopSignal) -> str | None:
+        assert stop.received is None
+        return self.failure
+
+    def told_to_stop(self) -> tuple[str, ...]:
+        return self.told
+
+
+class Signalled(StopSignal):
+    received = signal.SIGTERM
+
+
+def job(*, own_trainer: bool = True) -> HostJob:
+    return HostJob(
+        cluster=CLUSTER,
+        devices=Devices(count=2, gpus=0),
+        command=[],
+        own_trainer=own_trainer,
+        environment={},
+        settings=TrainingHyperparameters(stop_wait_s=0, collective_timeout_s=10),
+    )
+
+
+def ended(
+    exceptions: dict[int, str] | None = None,
+    exit_codes: dict[int, int] | None = None,
+    *,
+    exit_code: int = 1,
+    agreed: Stop | None = None,
+) -> RanksEnd:
+    evidence = Evidence(exceptions=exceptions or {}, exit_codes=exit_codes or {})
+    why = explain(evidence, host="algo-2", first_rank=2, exit_code=exit_code, exception_advice="x")
+    return RanksEnd(exit_code=exit_code, evidence=evidence, why=why, agreed=agreed)
+
+
+def test_ranks_that_are_done_have_not_stopped() -> None:
+    assert judge_stop(job(), ended(exit_code=0), Elsewhere(), StopSignal()) is None
+
+
+def test_a_cause_of_its_own_is_told_to_all() -> None:
+    company = Elsewhere()
+    ranks = ended({1: "ValueError: no", 0: LOST})
+    assert judge_stop(job(), ranks, company, StopSignal()) is None
+    ending = judge_failure(job(), ranks, company, StopSignal())
+    assert ending.failure == "algo-2, rank 3: ValueError: no"
+    assert company.posted == [ending.failure]
+
+
+def test_a_cause_elsewhere_is_repeated() -> None:
+    company = Elsewhere(failure="algo-1, rank 0 was killed by SIGKILL.")
+    ending = judge_failure(job(), ended({0: LOST, 1: LOST}), company, StopSignal())
+    assert ending.exit_code == 1
+    assert ending.failure == (
+        "Secondary failure on algo-2: it lost the other ranks. The cause: algo-1, rank 0 was "
+        "killed by SIGKILL."
+    )
+    assert company.posted == []
+
+
+def test_a_rank_that_says_nothing_while_others_wait_has_stalled() -> None:
+    company = Elsewhere()
+    ranks = ended({0: TIMED_OUT}, {0: 1, 1: -signal.SIGTERM})
+    ending = judge_failure(job(), ranks, company, StopSignal())
+    assert ending.failure is not None
+    assert ending.failure.startswith("algo-2, rank 3 stalled: the other ranks waited for it for 10")
+    assert company.posted == [ending.failure]
+
+
+def test_waiting_in_vain_on_all_ranks_accuses_none_of_them() -> None:
+    company = Elsewhere()
+    ending = judge_failure(job(), ended({0: TIMED_OUT, 1: TIMED_OUT}), company, StopSignal())
+    assert ending.failure is not None
+    assert ending.failure.startswith("Secondary failure on algo-2: it lost the other ranks. Look")
+    assert company.posted == []
+
+
+def test_a_stop_that_was_agreed_on_needs_a_signal_of_ones_own() -> None:
+    ranks = ended(exit_code=0, agreed=AGREED)
+    ending = judge_stop(job(), ranks, Elsewhere(), StopSignal())
+    assert ending is not None
+    assert ending.exit_code == 1
+    assert (ending.failure or "").startswith("algo-2: stopped because algo-1 was told to; saved")
+    told = judge_stop(job(), ranks, Elsewhere(), Signalled())
+    assert told is not None
+    assert (told.exit_code, told.failure) == (0, None)
+
+
+def test_a_host_told_before_the_training_stops_the_others_too() -> None:
+    ending = judge_stop(job(), ended({0: LOST}), Elsewhere(told=("algo-1",)), StopSignal())
+    assert ending is not None
+    assert ending.exit_code == 1
+    assert "stopped because algo-1 was told to; nothing was saved since" in (ending.failure or "")
+
+
+def test_a_failure_comes_before_the_stop_that_follows_it() -> None:
+    company = Elsewhere(failure="algo-1, rank 1: ValueError: no", told=("algo-1",))
+    assert judge_stop(job(), ended({0: LOST}), company, StopSignal()) is None
+
+
+@pytest.mark.parametrize(("own_trainer", "exit_code"), [(True, 1), (False, 0)])
+def test_only_our_trainer_has_to_end_well_when_it_is_told(
+    *, own_trainer: bool, exit_code: int
+) -> None:
+    ranks = ended({0: "OSError: disk full"})
+    ending = judge_stop(job(own_trainer=own_trainer), ranks, Elsewhere(), Signalled())
+    assert ending is not None
+    assert ending.exit_code == exit_code

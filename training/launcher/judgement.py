@@ -1,0 +1,76 @@
+"""What it means for a host that its ranks have ended, given what the other hosts say."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from training.contract.stops import Stop, stopped_because
+from training.launcher.company import Company
+from training.launcher.diagnosis import Evidence, lost_the_others
+from training.launcher.ending import Ending, ended_after_signal, ended_for_others
+from training.launcher.job import HostJob
+from training.launcher.stop import StopSignal
+
+_NOTHING_SAVED: Final = "nothing was saved since"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanksEnd:
+    """How the ranks of this host ended."""
+
+    exit_code: int
+    """Of what started them; negative: the signal that ended it."""
+    evidence: Evidence
+    why: str
+    """They failed; of no meaning where the exit code is 0."""
+    agreed: Stop | None
+    """The stop that all ranks agreed on, if they did."""
+
+
+def judge_stop(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) -> Ending | None:
+    """The end of a host whose ranks stopped; None: they were done, or they failed."""
+    host, wait_s = job.cluster.current_host, job.settings.stop_wait_s
+    others = _stopped_for_others(ranks, company)
+    if others is not None:
+        stop.wait(wait_s)
+    if stop.received is not None:
+        # A script may end in any way when it is told to.
+        cause = ranks.why if job.own_trainer and ranks.evidence.is_primary else None
+        return ended_after_signal(host, stop.received, ranks.agreed, cause)
+    return ended_for_others(host, others, wait_s) if others is not None else None
+
+
+def judge_failure(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) -> Ending:
+    """The end of a host whose ranks failed: the cause, wherever it is."""
+    exit_code = ranks.exit_code if ranks.exit_code > 0 else 128 - ranks.exit_code
+    return Ending(exit_code=exit_code, failure=_cause(job, ranks, company, stop))
+
+
+def _stopped_for_others(ranks: RanksEnd, company: Company) -> str | None:
+    """Why this host's ranks stopped, though nobody told them to; None: they did not."""
+    if ranks.agreed is not None:
+        return str(ranks.agreed)
+    told = company.told_to_stop()
+    lost = ranks.exit_code != 0 and not ranks.evidence.is_primary
+    if lost and told and not company.has_failure:
+        return f"{stopped_because(told)}; {_NOTHING_SAVED}"
+    return None
+
+
+def _cause(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) -> str:
+    host = job.cluster.current_host
+    if ranks.evidence.is_primary:
+        company.tell_failure(ranks.why)
+        return ranks.why
+    elsewhere = company.failure_elsewhere(stop)
+    if elsewhere is not None:
+        return lost_the_others(host, elsewhere)
+    silent = ranks.evidence.silent_among(job.devices.count)
+    if not ranks.evidence.has_timed_out or not silent:
+        return ranks.why
+    stalled = (
+        f"{host}, rank {job.first_rank + silent[0]} stalled: the other ranks waited for it for "
+        f"{job.settings.collective_timeout_s:g} s (collective_timeout_s). See what its log says "
+        "last; if it was only slow, set that higher."
+    )
+    company.tell_failure(stalled)
+    return stalled
