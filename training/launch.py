@@ -118,12 +118,8 @@ def _run_ranks(
             told.touch()
             company.tell_stop()
 
-        exit_code = 0
-        if stop.received is None:
-            environment = {**job.environment, **variables}
-            exit_code = supervise(
-                command, environment, stop, on_told=pass_on, is_over=stopped.exists
-            )
+        environment = {**job.environment, **variables}
+        exit_code = supervise(command, environment, stop, on_told=pass_on, is_over=stopped.exists)
         evidence = collect(scratch)
         why = explain(
             evidence,

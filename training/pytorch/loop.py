@@ -102,7 +102,8 @@ def train_epoch(
     learner.replica.train()
     with closing(planned_steps(task, batches, plan, ranks)) as steps:
         for step in steps:
-            with learner.statistics.kept(when=step.is_filler):
+            # One record has no variance.
+            with learner.statistics.kept(when=step.own_records <= 1):
                 outputs = learner.replica(step.inputs)
             losses = task.record_losses(outputs, step.inputs) * (0.0 if step.is_filler else 1.0)
             optimizer.zero_grad()
