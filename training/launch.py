@@ -27,7 +27,7 @@ from training.contract.stops import read_stop
 from training.launcher.company import Company, open_company
 from training.launcher.devices import find_devices
 from training.launcher.diagnosis import collect, explain
-from training.launcher.ending import Ending
+from training.launcher.ending import Ending, ended_after_signal
 from training.launcher.environment import (
     import_path,
     rank_variables,
@@ -87,6 +87,8 @@ def _run(paths: ContainerPaths, arguments: Sequence[str], stop: StopSignal) -> E
     framework = find_framework(_framework_name(arguments))
     job = _read_job(paths, framework)
     rendezvous = _find_peers(job, framework, stop)
+    if stop.received is not None:
+        return ended_after_signal(job.cluster.current_host, stop.received, None, None)
     with open_company(job.cluster) as company:
         company.meet(job.devices.count, stop, job.settings.collective_timeout_s)
         ranks = _run_ranks(job, framework, rendezvous, company, stop)

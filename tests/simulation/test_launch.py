@@ -280,7 +280,7 @@ def test_a_stopped_trainer_leaves_no_model(tmp_path: Path) -> None:
         (host,) = finish(laid, launchers)
     assert host.exit_code == 0
     assert host.failure is None
-    assert "algo-1: stopped because algo-1 was told to; nothing saved of step" in host.log
+    assert "algo-1: stopped because algo-1 was told to; saved at step" in host.log
     assert host.model_files == []
     assert "Traceback" not in host.log
 

@@ -35,8 +35,8 @@ def stopped_because(told: Sequence[str]) -> str:
     return f"stopped because {' and '.join(told)} {were} told to"
 
 
-def tell_stop(stop: Stop, environment: Mapping[str, str] | None = None) -> None:
-    """Leave word of a stop for this host's launcher; without one, nobody is told.
+def tell_stop(stop: Stop, environment: Mapping[str, str] | None = None) -> bool:
+    """Leave word of a stop for this host's launcher; return whether there is one.
 
     Args:
         stop: the same on all ranks, so that it does not matter who writes last.
@@ -44,11 +44,13 @@ def tell_stop(stop: Stop, environment: Mapping[str, str] | None = None) -> None:
     """
     variables = os.environ if environment is None else environment
     named = variables.get(STOPPED_FILE_VARIABLE)
-    if named is not None:
-        file = Path(named)
-        unfinished = file.with_name(f"{file.name}.{os.getpid()}")
-        unfinished.write_text(json.dumps(asdict(stop)), encoding="utf-8")
-        unfinished.replace(file)
+    if named is None:
+        return False
+    file = Path(named)
+    unfinished = file.with_name(f"{file.name}.{os.getpid()}")
+    unfinished.write_text(json.dumps(asdict(stop)), encoding="utf-8")
+    unfinished.replace(file)
+    return True
 
 
 def read_stop(file: Path) -> Stop | None:

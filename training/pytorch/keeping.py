@@ -136,6 +136,5 @@ class Keeping:
         try:
             yield
         except JobStoppedError as stopped:
-            tell_stop(stopped.stop)
-            if self._ranks.is_chief:
+            if not tell_stop(stopped.stop) and self._ranks.is_chief:
                 _LOG.info("%s", str(stopped).capitalize())

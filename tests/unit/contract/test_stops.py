@@ -9,7 +9,7 @@ STOP = Stop(told=("algo-2",), step=30, is_saved=True)
 def test_the_launcher_reads_what_the_ranks_told(tmp_path: Path) -> None:
     file = tmp_path / "stopped.json"
     for _ in range(2):
-        tell_stop(STOP, {STOPPED_FILE_VARIABLE: str(file)})
+        assert tell_stop(STOP, {STOPPED_FILE_VARIABLE: str(file)})
     assert read_stop(file) == STOP
     assert [path.name for path in tmp_path.iterdir()] == ["stopped.json"]
 
@@ -19,7 +19,7 @@ def test_ranks_that_did_not_stop_left_nothing(tmp_path: Path) -> None:
 
 
 def test_without_a_launcher_nobody_is_told(tmp_path: Path) -> None:
-    tell_stop(STOP, {})
+    assert not tell_stop(STOP, {})
     assert list(tmp_path.iterdir()) == []
 
 
