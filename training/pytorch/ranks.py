@@ -13,6 +13,8 @@ import torch
 from torch import Tensor, distributed
 from torch.distributed import ProcessGroup
 
+from training.contract.hyperparameters import TrainingHyperparameters
+
 T = TypeVar("T")
 
 
@@ -64,7 +66,9 @@ class Ranks:
 
 
 @contextmanager
-def join_ranks(timeout_s: float) -> Iterator[Ranks]:
+def join_ranks(
+    timeout_s: float = TrainingHyperparameters().collective_timeout_s,
+) -> Iterator[Ranks]:
     """Meet the other ranks: over NCCL where there is a GPU for this rank, else over gloo.
 
     torchrun sets the variables that this reads. A rank that fails does not leave the group: its
