@@ -11,10 +11,10 @@ from aws_cdk import App
 from infra.application import add_stacks
 from infra.feature_flags import FEATURE_FLAGS
 from infra.pipeline.validation import DefinitionError
-from infra.settings import SettingsError, load_settings
+from infra.settings import DEFAULT_ENVIRONMENT, SettingsError, load_settings
 
 # Flags and the default environment are set here: one truth with and without the command line.
-app = App(context={**FEATURE_FLAGS, "env": "dev"})
+app = App(context={**FEATURE_FLAGS, "env": DEFAULT_ENVIRONMENT})
 try:
     add_stacks(app, load_settings(app.node.get_context("env")))
 except (SettingsError, DefinitionError) as error:

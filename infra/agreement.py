@@ -17,7 +17,7 @@ def disagreements(settings: "Settings") -> Iterator[str]:
         addresses_problem(
             settings.network,
             instance_count=settings.training.instance_count,
-            instance_types=settings.training.instance_types,
+            instance_types=settings.training.allowed_instance_types,
         ),
         triggers_problem(settings.triggers, settings.frameworks),
         *(

@@ -4,7 +4,8 @@ from aws_cdk import IgnoreMode, Stack
 from aws_cdk import aws_ecr_assets as ecr_assets
 from constructs import Construct
 
-from infra.settings import EXAMPLES_FOLDER, REPOSITORY_ROOT, BuiltImage, ExistingImage
+from infra.pipeline.settings import BuiltImage, ExistingImage
+from infra.settings import EXAMPLES_FOLDER, REPOSITORY_ROOT
 from training.contract.layout import FRAMEWORKS
 
 

@@ -1,6 +1,7 @@
 """What every stack of an environment has in common."""
 
 from aws_cdk import Environment, Stack
+from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.settings import Settings
@@ -28,3 +29,8 @@ class EnvironmentStack(Stack):
             tags=environment_tags(settings),
             env=Environment(account=settings.target.account, region=settings.target.region),
         )
+        if settings.permissions_boundary is not None:
+            policy = iam.ManagedPolicy.from_managed_policy_name(
+                self, "PermissionsBoundary", settings.permissions_boundary
+            )
+            iam.PermissionsBoundary.of(self).apply(policy)

@@ -48,12 +48,14 @@ class Parameters:
             ),
             test_data_uri=ParameterString("TestDataUri", deployment.data_uri("test")),
             instance_type=ParameterString(
-                "InstanceType", training.instance_type, list(training.instance_types)
+                "InstanceType", training.instance_type, list(training.allowed_instance_types)
             ),
             instance_count=ParameterInteger("InstanceCount", training.instance_count),
             # A wrong type would show only after the GPUs have done their work: offer a list.
             evaluation_instance_type=ParameterString(
-                "EvaluationInstanceType", evaluation.instance_type, list(evaluation.instance_types)
+                "EvaluationInstanceType",
+                evaluation.instance_type,
+                list(evaluation.allowed_instance_types),
             ),
             epochs=ParameterInteger("Epochs", training.epochs),
             batch_size=ParameterInteger("BatchSize", training.batch_size),

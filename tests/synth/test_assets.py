@@ -11,7 +11,7 @@ from aws_cdk import App, AssetStaging, Stack
 from aws_cdk import aws_ecr_assets as ecr_assets
 
 from infra import images
-from infra.settings import BuiltImage
+from infra.pipeline.settings import BuiltImage
 from tests.synth.conftest import REPOSITORY_ROOT, Assembly
 from training.contract.layout import FRAMEWORKS
 

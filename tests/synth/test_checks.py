@@ -103,6 +103,20 @@ def test_a_definition_that_sagemaker_would_refuse_is_refused(
         add_stacks(app, settings)
 
 
+def test_a_boundary_bounds_every_role(app: App, settings: Settings) -> None:
+    bounded = Settings.model_validate({**settings.model_dump(), "permissions_boundary": "team/x"})
+    add_stacks(app, bounded)
+    roles = [
+        resource["Properties"]
+        for stack in app.synth().stacks
+        for resource in stack.template["Resources"].values()
+        if resource["Type"] == "AWS::IAM::Role"
+    ]
+    assert len(roles) >= 7
+    for role in roles:
+        assert json.dumps(role["PermissionsBoundary"]).endswith(':policy/team/x"]]}')
+
+
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_one_framework_can_be_deployed_alone(app: App, settings: Settings, framework: str) -> None:
     chosen = Settings.model_validate({**settings.model_dump(), "frameworks": [framework]})

@@ -45,6 +45,10 @@ CHOICES: dict[str, dict[str, dict[str, Any]]] = {
         "on-demand": {"training.capacity": {"kind": "on-demand"}},
         "warm-pool": {"training.capacity": {"kind": "warm-pool", "keep_alive_s": 600}},
     },
+    "input": {
+        "copied": {"training.input_mode": "File"},
+        "streamed": {"training.input_mode": "FastFile"},
+    },
     "frameworks": {
         "both": {"frameworks": FRAMEWORKS},
         **{framework: {"frameworks": (framework,)} for framework in FRAMEWORKS},

@@ -14,6 +14,7 @@ from infra.settings import Settings, load_settings
 from tests.synth.conftest import Assembly
 
 REGISTRY = "123456789012.dkr.ecr.us-east-1.amazonaws.com/train"
+DIGEST = f"sha256:{'0' * 64}"
 NO_NETWORK = {"kind": "none", "encrypt_traffic": False}
 NEW_NETWORK = {
     "kind": "new",
@@ -41,7 +42,7 @@ def settings_with(changes: Mapping[str, Any], *, environment: str = "dev") -> Se
     """
     values = load_settings(environment).model_dump()
     images = {
-        f"{framework}.image": {"kind": "existing", "uri": f"{REGISTRY}/{framework}:1"}
+        f"{framework}.image": {"kind": "existing", "uri": f"{REGISTRY}/{framework}@{DIGEST}"}
         for framework in ("pytorch", "tensorflow")
     }
     for key, value in {**images, **changes}.items():

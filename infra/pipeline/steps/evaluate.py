@@ -8,8 +8,8 @@ from infra.pipeline.deployment import EVALUATION_FOLDER, Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import job_retries
+from infra.pipeline.settings import EvaluationSettings
 from infra.pipeline.steps.train import MODEL_ARTIFACTS
-from infra.settings import EvaluationSettings
 from training.contract.layout import (
     EVALUATION_FILE,
     EVALUATION_OUTPUT,

@@ -3,7 +3,7 @@
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
-from infra.settings import FrameworkSettings
+from infra.pipeline.settings import FrameworkSettings
 from training.contract.hyperparameters import DATA_FORMAT, PROGRAM, TASK
 from training.shards.preflight import OUTPUT_TYPES
 

@@ -5,8 +5,8 @@ from sagemaker.core.workflow.functions import JsonGet
 
 from infra.pipeline.expressions import Json
 from infra.pipeline.parameters import Parameters
+from infra.pipeline.settings import FrameworkSettings
 from infra.pipeline.steps import evaluate
-from infra.settings import FrameworkSettings
 from training.contract.hyperparameters import TASK, TEXT_TASK, decode
 from training.contract.layout import ACCURACY_PATH, QUALITY_PATH
 

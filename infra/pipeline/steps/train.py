@@ -9,8 +9,8 @@ from infra.pipeline.deployment import TRAINING_FOLDER, Deployment
 from infra.pipeline.expressions import Json, as_string, step_property
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import job_retries
+from infra.pipeline.settings import FrameworkSettings, TrainingSettings
 from infra.pipeline.steps.preflight import DATA_DIGEST
-from infra.settings import FrameworkSettings, TrainingSettings
 from training.contract.layout import (
     DATA_DIGEST_VARIABLE,
     TRAIN_CHANNEL,
@@ -34,7 +34,7 @@ def train(
         "Arguments": {
             "AlgorithmSpecification": {
                 "TrainingImage": deployment.image_uri,
-                "TrainingInputMode": "File",
+                "TrainingInputMode": settings.input_mode,
                 "ContainerEntrypoint": training_entrypoint(deployment.framework),
                 "MetricDefinitions": metric_definitions(),
             },

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Final, cast
 
 import botocore.session
-from botocore.model import ServiceModel, Shape, StructureShape
+from botocore.model import ServiceModel, Shape, StringShape, StructureShape
 
 CREATE_OPERATIONS: Final[Mapping[str, str]] = {
     "Training": "CreateTrainingJob",
@@ -34,6 +34,11 @@ FILLED_BY_PIPELINES: Final[Mapping[str, str]] = {
 }
 """The one key that the API requires and Pipelines names by itself."""
 
+_INSTANCE_TYPE: Final[Mapping[str, tuple[str, ...]]] = {
+    "Training": ("ResourceConfig", "InstanceType"),
+    "Processing": ("ProcessingResources", "ClusterConfig", "InstanceType"),
+}
+
 LISTED_PROPERTIES: Final[Mapping[str, str]] = {
     "Tuning": "ListTrainingJobsForHyperParameterTuningJob",
 }
@@ -52,6 +57,14 @@ def input_shape(step_type: str) -> Shape:
     if shape is None:
         raise AssertionError(f"{CREATE_OPERATIONS[step_type]} takes no input")
     return shape
+
+
+def instance_types(step_type: str) -> list[str]:
+    """The instance types that a Training or Processing step may ask for."""
+    shape = input_shape(step_type)
+    for name in _INSTANCE_TYPE[step_type]:
+        shape = cast("StructureShape", shape).members[name]
+    return list(cast("StringShape", shape).enum)
 
 
 def property_shapes(step_type: str) -> dict[str, Shape]:

@@ -102,8 +102,8 @@ def test_choices_are_listed(settings: Settings, definition: dict[str, Any]) -> N
         one["Name"]: one["EnumValues"] for one in definition["Parameters"] if "EnumValues" in one
     }
     assert choices == {
-        "InstanceType": list(settings.training.instance_types),
-        "EvaluationInstanceType": list(settings.evaluation.instance_types),
+        "InstanceType": list(settings.training.allowed_instance_types),
+        "EvaluationInstanceType": list(settings.evaluation.allowed_instance_types),
         "AllowEmptyHosts": ["false", "true"],
         "ModelApprovalStatus": ["PendingManualApproval", "Approved", "Rejected"],
     }
@@ -209,4 +209,15 @@ def test_a_framework_has_its_own_commands_and_hyperparameters(settings: Settings
     assert "hidden_dim" not in train["HyperParameters"]
     for said in (train["AlgorithmSpecification"], evaluate["AppSpecification"]):
         assert said["ContainerEntrypoint"][-1] == TENSORFLOW
+    check(definition)
+
+
+def test_the_input_mode_is_the_settings(settings: Settings) -> None:
+    values = settings.model_dump()
+    values["training"]["input_mode"] = "FastFile"
+    definition = pipeline_definition(Settings.model_validate(values), DEPLOYMENT)
+    train = definition["Steps"][1]["Arguments"]
+    assert train["AlgorithmSpecification"]["TrainingInputMode"] == "FastFile"
+    # Each channel goes by it.
+    assert not [one for one in train["InputDataConfig"] if "InputMode" in one]
     check(definition)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.settings import BuiltImage, load_settings
+from infra.pipeline.settings import BuiltImage
+from infra.settings import load_settings
 from training.contract.layout import CODE_DIR, ENTRYPOINT_WRAPPER, FRAMEWORKS, training_entrypoint
 
 TRAINING = Path(__file__).parents[3] / "training"
