@@ -16,12 +16,15 @@ from benchmarks.records.jobs import Job
 from benchmarks.records.ranks import RANKS, run_ranks
 from training.contract.breakpoints import Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.keeping import Keeping
+from training.contract.layout import PYTORCH
+from training.pytorch.checkpoint import EpochLosses, LearnerTensors
 from training.pytorch.loop import Learner, train_epoch
 from training.pytorch.ranks import Ranks
 from training.pytorch.tasks.text import TextTask
 from training.records import LoaderSettings, RecordLoader, agree, find_shards
 from training.records.encoding import example_output
+from training.trainer.keeping import Keeping, KeptJob
+from training.trainer.kept import KeptTraining
 
 STEPS: Final = 60
 """Of an epoch."""
@@ -77,13 +80,22 @@ class _Loops:
         shards = find_shards(folder)
         settings = LoaderSettings(batch_size=batch_size, seed=0, output=example_output(shards))
         self._loader = RecordLoader(shards, settings=settings, part=0, parts=1)
+        settings = self._task.settings
+        losses, tensors = (
+            EpochLosses(self._ranks),
+            LearnerTensors(self._learner, self._ranks),
+        )
         self._keeping = Keeping(
-            self._learner,
-            self._loader,
+            KeptTraining(tensors, losses, self._loader, self._ranks, settings),
             self._ranks,
-            folder=folder / "checkpoints",
-            host=f"algo-{rank + 1}",
-            breakpoints=Breakpoints(None, rank),
+            KeptJob(
+                framework=PYTORCH,
+                settings=settings,
+                identity={},
+                folder=folder / "no-checkpoints",
+                host=f"algo-{rank + 1}",
+            ),
+            Breakpoints(None, rank),
         )
         self._tensors = [self._task.encode(batch) for batch in self._loader.epoch(0)]
 

@@ -150,9 +150,9 @@ class TrainingHyperparameters:
     """Pixels per side that images are brought to."""
     image_colors: Annotated[Literal["grey", "rgb"], Only(PYTORCH)] = "rgb"
     """What images are converted to."""
-    checkpoint_every_s: Annotated[float, Range(above=0), Only(PYTORCH)] = 300.0
+    checkpoint_every_s: Annotated[float, Range(above=0)] = 300.0
     """Seconds between two checkpoints; one more is written after every epoch."""
-    keep_checkpoints: Annotated[int, Range(minimum=1, maximum=10_000), Only(PYTORCH)] = 3
+    keep_checkpoints: Annotated[int, Range(minimum=1, maximum=10_000)] = 3
     """Newest checkpoints to keep. Fewer than 2: a job that ends while its only one is on its way to
     S3 begins anew."""
     stop_wait_s: Annotated[float, Range(minimum=0, maximum=3600)] = 100.0

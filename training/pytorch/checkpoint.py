@@ -5,7 +5,7 @@ writes what is its own: buffers, such as the statistics of batch normalizations,
 random generators.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ from training.checkpoints import NO_TROUBLE
 from training.pytorch.loop import Learner
 from training.pytorch.random_states import random_states, restore_random_states
 from training.pytorch.ranks import Ranks
-from training.records import Batch, EpochPlan, RecordLoader
 
 
 def rank_file(folder: Path, rank: int) -> Path:
@@ -24,34 +23,12 @@ def rank_file(folder: Path, rank: int) -> Path:
     return folder / f"rank-{rank:05}.pt"
 
 
-class KeptTraining:
-    """What the keeper keeps of this rank. Implements `training.checkpoints.Kept`.
+class LearnerTensors:
+    """The tensors of a learner. Implements `training.trainer.kept.Tensors`."""
 
-    Attributes:
-        loss_sum: of the epoch's records of this rank so far, shape (), float64.
-    """
-
-    def __init__(self, learner: Learner, train_data: RecordLoader, ranks: Ranks) -> None:
+    def __init__(self, learner: Learner, ranks: Ranks) -> None:
         self._learner = learner
-        self._train_data = train_data
         self._ranks = ranks
-        self.loss_sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
-        self._recent: list[tuple[int, Tensor, Batch | None]] = []
-        self._own_records = 0
-        self._records_before: Sequence[int] = ()
-
-    def step_done(self, step: int, loss: Tensor, batch: Batch | None) -> None:
-        """Note a step; costs no synchronization with the device.
-
-        Args:
-            step: optimizer updates done, this one included.
-            loss: sum over the rank's records, shape (), maybe not finite.
-            batch: of this rank; None: it had none left.
-        """
-        self.loss_sum += loss
-        self._own_records += len(batch) if batch is not None else 0
-        # Without its records: only where they came from.
-        self._recent.append((step, loss, batch.with_data(None) if batch is not None else None))
 
     def write(self, folder: Path) -> Sequence[Path]:
         """Write this rank's file.
@@ -85,64 +62,41 @@ class KeptTraining:
                 buffer.copy_(own["buffers"][name])
             restore_random_states(own["random"], device)
 
-    def of_rank(self) -> Mapping[str, Any]:
-        """The state of this rank's data, and its part of the epoch's sums."""
-        return {
-            "data": self._train_data.state_dict(),
-            "records": self._own_records,
-            "loss_sum": float(self.loss_sum),
-        }
 
-    def begin_epoch(self) -> None:
-        """Nothing of the epoch is summed up yet."""
-        self.loss_sum.zero_()
-        self._own_records, self._records_before = 0, ()
+class EpochLosses:
+    """The losses of this rank in an epoch. Implements `training.trainer.kept.Losses`."""
 
-    def resume_epoch(self, said: Sequence[Mapping[str, Any]]) -> None:
-        """Go on in the middle of an epoch.
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+        self._sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
+        self._recent: list[tuple[int, Tensor]] = []
 
-        Args:
-            said: what `of_rank` returned on all ranks of the interrupted job.
+    def add(self, step: int, loss: Tensor) -> None:
+        """Add the sum over this rank's records in a step, shape ()."""
+        self._sum += loss
+        self._recent.append((step, loss))
 
-        Raises:
-            StateError: the data is not that of the interrupted job.
-        """
-        self._train_data.load_state_dict([of_rank["data"] for of_rank in said])
-        total = sum(of_rank["loss_sum"] for of_rank in said)
-        self.loss_sum.fill_(total if self._ranks.is_chief else 0.0)
-        before = [int(of_rank["records"]) for of_rank in said]
-        # Of ranks that are no more, the chief counts the records as its own.
-        same, gone = before[: self._ranks.world_size], before[self._ranks.world_size :]
-        self._records_before = [same[0] + sum(gone), *same[1:]]
-        rank = self._ranks.rank
-        self._own_records = self._records_before[rank] if rank < len(same) else 0
+    def total(self) -> float:
+        """The sum over the epoch's steps."""
+        return float(self._sum)
 
-    def records_per_rank(self, plan: EpochPlan) -> Sequence[int]:
-        """Records of each rank in the whole epoch, given the plan of what was left of it."""
-        before = [*self._records_before, *[0] * len(plan.counts)]
-        return [done + left for done, left in zip(before, plan.counts, strict=False)]
+    def total_of_ranks(self) -> float:
+        """The same, added over all ranks."""
+        (total,) = self._ranks.sum(self._sum.reshape(1))
+        return total
 
-    def trouble(self) -> int:
+    def restart(self, total: float) -> None:
+        """Begin with a sum."""
+        self._sum.fill_(total)
+
+    def first_bad(self) -> int:
         """The first of the steps since the last call whose loss is not finite."""
         if not self._recent:
             return NO_TROUBLE
-        finite = torch.stack([loss for _, loss, _ in self._recent]).isfinite()
-        if finite.all():
-            self._recent.clear()
-            return NO_TROUBLE
-        return self._recent[int((~finite).nonzero()[0])][0]
-
-    def describe_trouble(self, step: int) -> str:
-        """Say which records the batch of a step began and ended with."""
-        batch = next(batch for number, _, batch in self._recent if number == step)
-        where = "without records of its own"
-        if batch is not None:
-            where = f"{batch.locate(0)} to {batch.locate(len(batch) - 1)}"
-        return (
-            f"The training loss of step {step} is not finite on rank {self._ranks.rank} (its batch:"
-            f" {where}): a record holds what the model cannot take, or the weights have run away. "
-            f"learning_rate is {self._learner.task.settings.learning_rate:g}; take a tenth of it."
-        )
+        finite = torch.stack([loss for _, loss in self._recent]).isfinite()
+        bad_step = NO_TROUBLE if finite.all() else self._recent[int((~finite).nonzero()[0])][0]
+        self._recent.clear()
+        return bad_step
 
 
 def _load(path: Path, device: torch.device) -> dict[str, Any]:

@@ -9,10 +9,10 @@ Metrics are sums and counts, reduced once per epoch.
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
 
@@ -22,9 +22,7 @@ from training.pytorch.steps import planned_steps
 from training.pytorch.task import Task, new_model
 from training.records import Batch, EpochPlan, RecordError
 from training.steps.quality import Quality
-
-if TYPE_CHECKING:
-    from training.pytorch.keeping import Keeping
+from training.trainer.keeping import Keeping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +81,7 @@ def train_epoch(
     batches: Iterable[Batch],
     plan: EpochPlan,
     ranks: Ranks,
-    keeping: "Keeping",
+    keeping: Keeping[Tensor],
 ) -> None:
     """Train on this rank's batches, in step with all other ranks.
 
@@ -122,7 +120,7 @@ def validate(
     batches: Iterable[Batch],
     plan: EpochPlan,
     ranks: Ranks,
-    keeping: "Keeping",
+    keeping: Keeping[Tensor],
 ) -> Validation:
     """Measure a model on this rank's part of the validation records and add up over ranks.
 

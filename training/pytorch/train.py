@@ -22,7 +22,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
-from torch import nn
+from torch import Tensor, nn
 from torch.distributed.elastic.multiprocessing.errors import record
 
 from training.checkpoints import CheckpointError
@@ -38,6 +38,7 @@ from training.contract.hyperparameters import (
 from training.contract.layout import (
     DATA_DIGEST_VARIABLE,
     DATA_REPORT_FILE,
+    PYTORCH,
     TRAIN_CHANNEL,
     VALIDATION_CHANNEL,
 )
@@ -50,9 +51,10 @@ from training.contract.metrics import (
     format_line,
 )
 from training.contract.paths import ContainerPaths
-from training.pytorch.keeping import Keeping
+from training.pytorch.checkpoint import EpochLosses, LearnerTensors
 from training.pytorch.loop import Learner, Validation, train_epoch, validate
 from training.pytorch.model_file import ModelConfig, save_model
+from training.pytorch.random_states import seed_epoch
 from training.pytorch.ranks import Ranks, join_ranks
 from training.pytorch.task import Task
 from training.pytorch.tasks import make_task
@@ -67,6 +69,8 @@ from training.records import (
     agree,
     find_shards,
 )
+from training.trainer.keeping import Keeping, KeptJob
+from training.trainer.kept import KeptTraining
 
 _LOG = logging.getLogger(__name__)
 _QUALITY_METRICS: Final = MappingProxyType({"accuracy": VALIDATION_ACCURACY, "r2": VALIDATION_R2})
@@ -91,14 +95,7 @@ def main() -> None:
         plan_epoch = partial(
             agree, train_data, host_rank=cluster.host_rank, all_gather=ranks.all_gather
         )
-        keeping = Keeping(
-            learner,
-            train_data,
-            ranks,
-            folder=paths.checkpoint_dir,
-            host=cluster.current_host,
-            breakpoints=breakpoints,
-        )
+        keeping = _keeping(paths, cluster, learner, train_data, ranks, breakpoints)
         with keeping.until_stopped():
             for epoch in keeping.epochs():
                 start_s, records = time.monotonic(), keeping.progress.records
@@ -118,6 +115,30 @@ def main() -> None:
                 _write_data_report(paths, cluster, train_data, plan)
             if ranks.is_chief:
                 _write_model(paths, learner.model, settings, plan)
+
+
+def _keeping(
+    paths: ContainerPaths,
+    cluster: Cluster,
+    learner: Learner,
+    train_data: RecordLoader,
+    ranks: Ranks,
+    breakpoints: Breakpoints,
+) -> Keeping[Tensor]:
+    """What saves the training, lets it go on, and ends it when the job is told to stop."""
+    settings = learner.task.settings
+    job = KeptJob(
+        framework=PYTORCH,
+        settings=settings,
+        identity={},
+        folder=paths.checkpoint_dir,
+        host=cluster.current_host,
+    )
+    tensors, losses = LearnerTensors(learner, ranks), EpochLosses(ranks)
+    kept = KeptTraining(tensors, losses, train_data, ranks, settings)
+    return Keeping(
+        kept, ranks, job, breakpoints, lambda epoch: seed_epoch(settings.seed, epoch, ranks.rank)
+    )
 
 
 def _set_up_log(ranks: Ranks) -> None:

@@ -6,7 +6,7 @@ added over the ranks: the gradient is that of one process that reads everything.
 and counts of float64, reduced once per epoch.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -15,6 +15,7 @@ from training.records import Batch, EpochPlan
 from training.records.encoding import EncodedBatch, encode_ahead
 from training.tensorflow.ranks import Ranks
 from training.tensorflow.task import Inputs, TextTask
+from training.trainer.keeping import Keeping
 from training.trainer.report import Validation
 
 
@@ -34,6 +35,7 @@ class Learner:
         self.ranks = ranks
         self.model = task.build_model()
         self._optimizer = task.build_optimizer(self.model)
+        self._optimizer.build(self.model.trainable_variables)
         self._max_grad_norm = max_grad_norm
         batch = [tf.TensorSpec([None, None], tf.int64), tf.TensorSpec([None], dtype)]
         number = tf.TensorSpec([], dtype)
@@ -44,6 +46,11 @@ class Learner:
         """
         self.measure = tf.function(self._measure, input_signature=batch)
         """Takes n-grams and labels; returns the sum of the losses and of the right decisions."""
+
+    @property
+    def variables(self) -> list[Any]:
+        """All that training changes: weights and what the optimizer remembers."""
+        return [*self.model.weights, *self._optimizer.variables]
 
     def _learn(self, ngrams: Any, labels: Any, weight: Any, scale: Any) -> Any:  # noqa: ANN401 - TensorFlow has no types
         variables = [variable.value for variable in self.model.trainable_variables]
@@ -71,58 +78,59 @@ def gradient_scale(plan: EpochPlan, step: int) -> float:
 
 
 def train_epoch(
-    learner: Learner,
-    batches: Iterable[Batch],
-    plan: EpochPlan,
-    after_step: Callable[[], None] = lambda: None,
-) -> float:
+    learner: Learner, batches: Iterable[Batch], plan: EpochPlan, keeping: Keeping[float]
+) -> None:
     """Train on this rank's batches, in step with all other ranks.
 
     Args:
         learner: updated, and equal on all ranks after every step.
         batches: of this rank; as many as the plan says, or fewer than its steps.
         plan: the epoch's, equal on all ranks.
-        after_step: called after every step.
-
-    Returns:
-        The mean loss over the epoch's records of all ranks, each taken before its step.
+        keeping: is told of every step; may save, or end the training, between two.
 
     Raises:
         RecordError: a record of this rank cannot be used.
+        JobStoppedError, FloatingPointError, CheckpointError: on all ranks alike.
     """
-    task, ranks = learner.task, learner.ranks
+    task, rank = learner.task, learner.ranks.rank
     mine = encode_ahead(batches, task.encode_texts)
-    loss_sum = 0.0
     for step in range(plan.steps):
-        inputs, weight = _next_inputs(mine, task, plan.records_of_rank_in_step(ranks.rank, step))
-        loss_sum += float(learner.learn(*inputs, weight, gradient_scale(plan, step)))
-        after_step()
-    (total,) = ranks.sum([loss_sum])
-    return total / plan.records
+        encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
+        weight = 0.0 if encoded is None else 1.0
+        loss = learner.learn(*_inputs(encoded, task), weight, gradient_scale(plan, step))
+        batch = encoded.batch if encoded is not None else None
+        keeping.step_done(plan.records_in_step(step), float(loss), batch)
+    keeping.trained()
 
 
-def validate(learner: Learner, batches: Iterable[Batch]) -> Validation:
+def validate(
+    learner: Learner, batches: Iterable[Batch], plan: EpochPlan, keeping: Keeping[float]
+) -> Validation:
     """Measure a model on this rank's part of the validation records and add up over ranks.
 
     Args:
         learner: equal on all ranks.
         batches: of this rank; maybe none.
+        plan: says how many batches each rank has.
+        keeping: is told of every batch; may end the training between two.
 
     Raises:
         RecordError: a record of this rank cannot be used, or, on all ranks alike, there are none.
     """
-    task = learner.task
+    task, rank = learner.task, learner.ranks.rank
     sums = [0.0, 0.0, 0.0]  # loss, correct, records
-    for batch, ngrams, labels in encode_ahead(batches, task.encode_texts):
-        loss, correct = learner.measure(*task.make_inputs(ngrams, labels)).numpy().tolist()
-        sums = [sums[0] + loss, sums[1] + correct, sums[2] + len(batch)]
+    mine = encode_ahead(batches, task.encode_texts)
+    for step in range(plan.steps):
+        encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
+        if encoded is not None:
+            loss, correct = learner.measure(*_inputs(encoded, task)).numpy().tolist()
+            sums = [sums[0] + loss, sums[1] + correct, sums[2] + len(encoded.batch)]
+        keeping.batch_validated()
     return Validation.from_sums(*learner.ranks.sum(sums))
 
 
-def _next_inputs(
-    batches: Iterator[EncodedBatch], task: TextTask, planned_records: int
-) -> tuple[Inputs, float]:
-    """The next batch and weight 1, or a filler and weight 0 when the plan has no records left.
+def _next_batch(batches: Iterator[EncodedBatch], planned_records: int) -> EncodedBatch | None:
+    """The next batch; None when the plan has no records left.
 
     Raises:
         RuntimeError: the loader gives more or fewer records than it announced.
@@ -131,6 +139,9 @@ def _next_inputs(
     given = len(encoded.batch) if encoded is not None else 0
     if given != planned_records:
         raise RuntimeError(f"{given} records in a step that was planned with {planned_records}")
-    if encoded is None:
-        return task.filler(), 0.0
-    return task.make_inputs(encoded.ids, encoded.labels), 1.0
+    return encoded
+
+
+def _inputs(encoded: EncodedBatch | None, task: TextTask) -> Inputs:
+    """What the model takes: of a batch, or of a filler."""
+    return task.filler() if encoded is None else task.make_inputs(encoded.ids, encoded.labels)

@@ -12,17 +12,18 @@ By hand, in one process, the same folder is enough:
     SAGEMAKER_BASE_DIR=folder python -m training.tensorflow.train
 """
 
-import itertools
 import logging
 import os
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from hashlib import sha256
 
 import keras
 
-from training.contract.breakpoints import EVALUATION, START, STEP, Breakpoints
+from training.checkpoints import CheckpointError
+from training.contract.breakpoints import START, Breakpoints
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.failure import lost_peer
@@ -46,11 +47,13 @@ from training.records import (
     LoaderSettings,
     RecordError,
     RecordLoader,
+    StateError,
     agree,
     find_shards,
 )
 from training.records.encoding import example_output, read_examples
 from training.records.packed import Packed
+from training.tensorflow.checkpoint import EpochLosses, LearnerTensors
 from training.tensorflow.loop import Learner, train_epoch, validate
 from training.tensorflow.model_file import ModelConfig, save_model
 from training.tensorflow.ranks import Ranks, join_ranks
@@ -62,6 +65,8 @@ from training.tensorflow.vocabulary import (
     read_vocabulary,
 )
 from training.trainer.data import check_plan, train_loader, validation_loader
+from training.trainer.keeping import Keeping, KeptJob
+from training.trainer.kept import KeptTraining
 from training.trainer.report import check_loss, report_epoch, set_up_log, write_data_report
 
 _LOG = logging.getLogger(__name__)
@@ -82,28 +87,54 @@ def main() -> None:
         validation_data = validation_loader(paths, settings, ranks)
         task = TextTask(settings, _one_vocabulary(paths, settings, ranks))
         learner = Learner(task, ranks, dtype=settings.dtype, max_grad_norm=settings.max_grad_norm)
-        steps = itertools.count(1)
-        for epoch in range(settings.epochs):
-            plan = agree(
-                train_data, epoch=epoch, host_rank=cluster.host_rank, all_gather=ranks.all_gather
-            )
-            check_plan(plan)
-            start_s = time.monotonic()
-            loss = train_epoch(
-                learner, train_data.epoch(epoch), plan, lambda: breakpoints.reach(STEP, next(steps))
-            )
-            seconds = time.monotonic() - start_s
-            check_loss("training", loss, epoch, settings)
-            breakpoints.reach(EVALUATION, epoch)
-            validation = validate(learner, validation_data.epoch(0))
-            check_loss("validation", validation.loss, epoch, settings)
+        # The channel is replicated, so every rank knows the parts of all.
+        parts = EpochPlan(counts=validation_data.counts, batch_size=settings.batch_size)
+        plan_epoch = partial(
+            agree, train_data, host_rank=cluster.host_rank, all_gather=ranks.all_gather
+        )
+        keeping = _keeping(paths, cluster, learner, train_data, settings, breakpoints)
+        with keeping.until_stopped():
+            for epoch in keeping.epochs():
+                start_s, records = time.monotonic(), keeping.progress.records
+                if not keeping.progress.is_trained:
+                    plan = plan_epoch(epoch=epoch)
+                    check_plan(plan, records)
+                    train_epoch(learner, train_data.epoch(epoch), plan, keeping)
+                pace = (keeping.progress.records - records) / (time.monotonic() - start_s)
+                validation = validate(learner, validation_data.epoch(0), parts, keeping)
+                check_loss(validation.loss, epoch, settings)
+                if ranks.is_chief:
+                    report_epoch(epoch, keeping.progress.train_loss, pace, validation)
+                keeping.validated()
+            _check_equal_weights(learner.model, ranks)
+            # One that nothing was left out of.
+            plan = plan_epoch(epoch=settings.epochs)
+            if ranks.local_rank == 0:
+                write_data_report(paths, cluster, train_data, plan)
             if ranks.is_chief:
-                report_epoch(epoch, loss, plan.records / seconds, validation)
-        _check_equal_weights(learner.model, ranks)
-        if ranks.local_rank == 0:
-            write_data_report(paths, cluster, train_data, plan)
-        if ranks.is_chief:
-            _write_model(paths, task.whole_model(learner.model), settings, plan)
+                _write_model(paths, task.whole_model(learner.model), settings, plan)
+
+
+def _keeping(
+    paths: ContainerPaths,
+    cluster: Cluster,
+    learner: Learner,
+    train_data: RecordLoader,
+    settings: TrainingHyperparameters,
+    breakpoints: Breakpoints,
+) -> Keeping[float]:
+    """What saves the training, lets it go on, and ends it when the job is told to stop."""
+    job = KeptJob(
+        framework=TENSORFLOW,
+        settings=settings,
+        # A word's row depends on all others.
+        identity={"vocabulary": learner.task.vocabulary.digest},
+        folder=paths.checkpoint_dir,
+        host=cluster.current_host,
+    )
+    tensors, losses = LearnerTensors(learner), EpochLosses(learner.ranks)
+    kept = KeptTraining(tensors, losses, train_data, learner.ranks, settings)
+    return Keeping(kept, learner.ranks, job, breakpoints)
 
 
 def _settings(paths: ContainerPaths) -> TrainingHyperparameters:
@@ -203,7 +234,14 @@ def _run() -> None:
     """Run `main`, without a traceback where the message alone says what to do."""
     try:
         main()
-    except (AgreementError, ContractError, FloatingPointError, RecordError) as error:
+    except (
+        AgreementError,
+        CheckpointError,
+        ContractError,
+        FloatingPointError,
+        RecordError,
+        StateError,
+    ) as error:
         sys.exit(f"{error}")
     except Exception as error:
         if lost_peer(f"{type(error).__name__}: {error}"):

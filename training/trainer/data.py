@@ -59,13 +59,17 @@ def validation_loader(
     )
 
 
-def check_plan(plan: EpochPlan) -> None:
+def check_plan(plan: EpochPlan, records_before: int) -> None:
     """Refuse to train on nothing.
+
+    Args:
+        plan: of what is left of the epoch.
+        records_before: used of it before it was interrupted.
 
     Raises:
         RecordError: on all ranks alike: there is no step to take.
     """
-    if plan.steps == 0:
+    if plan.steps == 0 and records_before == 0:
         raise RecordError(
             f"The {len(plan.counts)} ranks have no step to take: there are no training records or, "
             "with uneven=drop, not a full batch on every rank. Write more records under "

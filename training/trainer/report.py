@@ -55,15 +55,15 @@ def set_up_log(ranks: JobRanks) -> None:
     logging.basicConfig(level=level, format="%(message)s", stream=sys.stdout)
 
 
-def check_loss(kind: str, loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
-    """Refuse weights that have run away; the last step of an epoch shows in the validation only.
+def check_loss(loss: float, epoch: int, settings: TrainingHyperparameters) -> None:
+    """Refuse weights that ran away in an epoch's last step: that shows in the validation only.
 
     Raises:
         FloatingPointError: on all ranks alike, for the loss is the same on all.
     """
     if not math.isfinite(loss):
         raise FloatingPointError(
-            f"The {kind} loss of epoch {epoch + 1} is {loss}: the weights have run away. "
+            f"The validation loss of epoch {epoch + 1} is {loss}: the weights have run away. "
             f"learning_rate is {settings.learning_rate:g}; take a tenth of it."
         )
 

@@ -1,74 +1,83 @@
-"""The trainer's side of not losing anything: checkpoints, stops, and losses that are no numbers.
+"""The trainers' side of not losing anything: checkpoints, stops, and losses that are no numbers.
 
 The rules are those of `training.checkpoints.Keeper`; here is what they act on.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-
-from torch import Tensor
+from typing import Any, Generic
 
 from training.checkpoints import Group, JobStoppedError, Keeper, KeeperSettings, Progress
 from training.contract.breakpoints import EVALUATION, SAVING, STEP, Breakpoints
-from training.contract.layout import PYTORCH
+from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.stops import tell_stop
-from training.pytorch.checkpoint import KeptTraining
-from training.pytorch.loop import Learner
-from training.pytorch.random_states import seed_epoch
-from training.pytorch.ranks import Ranks
-from training.pytorch.stopping import StopFlag
-from training.records import Batch, EpochPlan, RecordLoader
+from training.records import Batch, EpochPlan
+from training.trainer.kept import KeptTraining, LossT
+from training.trainer.ranks import JobRanks
+from training.trainer.stopping import StopFlag
 
 _LOG = logging.getLogger(__name__)
 
 
-class Keeping:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptJob:
+    """The job whose training is kept."""
+
+    framework: str
+    settings: TrainingHyperparameters
+    identity: Mapping[str, Any]
+    """What else weights and order of records depend on, beside hyperparameters."""
+    folder: Path
+    """Of the checkpoints; where there is none, nothing is saved."""
+    host: str
+    """This one."""
+
+
+class Keeping(Generic[LossT]):
     """Keeps one training. All ranks call it alike."""
 
     def __init__(
         self,
-        learner: Learner,
-        train_data: RecordLoader,
-        ranks: Ranks,
-        *,
-        folder: Path,
-        host: str,
+        kept: KeptTraining[LossT],
+        ranks: JobRanks,
+        job: KeptJob,
         breakpoints: Breakpoints,
+        seed_epoch: Callable[[int], None] = lambda _epoch: None,
     ) -> None:
         """Take over SIGTERM, which from now on ends the training between two steps.
 
         Args:
-            learner: what is trained.
-            train_data: this rank's records.
+            kept: what of this rank is kept.
             ranks: this process among all.
-            folder: of the checkpoints; where there is none, nothing is saved.
-            host: this host's name.
+            job: the same on all ranks, but for the host.
             breakpoints: told where the training is.
+            seed_epoch: seeds random generators at the start of an epoch.
         """
-        settings = learner.task.settings
-        self._settings = settings
+        self._job = job
         self._ranks = ranks
         self._breakpoints = breakpoints
-        self._kept = KeptTraining(learner, train_data, ranks)
+        self._kept = kept
+        self._seed_epoch = seed_epoch
         flag = StopFlag()
         flag.install()
         self._keeper = Keeper(
             KeeperSettings(
-                root=folder,
-                framework=PYTORCH,
-                identity=settings.course,
-                keep=settings.keep_checkpoints,
-                every_s=settings.checkpoint_every_s,
+                root=job.folder,
+                framework=job.framework,
+                identity={**job.settings.course, **job.identity},
+                keep=job.settings.keep_checkpoints,
+                every_s=job.settings.checkpoint_every_s,
             ),
             Group(
                 rank=ranks.rank,
                 local_rank=ranks.local_rank,
-                host=host,
+                host=job.host,
                 all_gather=ranks.all_gather,
             ),
-            self._kept,
+            kept,
             is_told_to_stop=flag.is_told,
             saving=lambda step: breakpoints.reach(SAVING, step),
         )
@@ -86,22 +95,22 @@ class Keeping:
             StateError: the records of the interrupted epoch are not there any more.
         """
         self._keeper.restore()
-        while self.progress.epoch < self._settings.epochs:
+        while self.progress.epoch < self._job.settings.epochs:
             epoch = self.progress.epoch
             if self._keeper.resumed:
                 self._kept.resume_epoch(self._keeper.resumed)
                 self._keeper.resumed = ()
             elif not self.progress.is_trained:
                 self._kept.begin_epoch()
-                seed_epoch(self._settings.seed, epoch, self._ranks.rank)
+                self._seed_epoch(epoch)
             yield epoch
 
-    def step_done(self, records: int, loss: Tensor, batch: Batch | None) -> None:
+    def step_done(self, records: int, loss: LossT, batch: Batch | None) -> None:
         """Count one optimizer update.
 
         Args:
             records: of all ranks.
-            loss: sum over this rank's records, shape ().
+            loss: sum over this rank's records.
             batch: of this rank; None: it had none left.
 
         Raises:
@@ -118,8 +127,7 @@ class Keeping:
 
     def trained(self) -> None:
         """Note that all steps of the epoch are done. Raises as `step_done` does."""
-        (total,) = self._ranks.sum(self._kept.loss_sum.reshape(1))
-        self._keeper.trained(total / self.progress.records)
+        self._keeper.trained(self._kept.losses.total_of_ranks() / self.progress.records)
         self._breakpoints.reach(EVALUATION, self.progress.epoch)
 
     def batch_validated(self) -> None:
@@ -136,5 +144,5 @@ class Keeping:
         try:
             yield
         except JobStoppedError as stopped:
-            if not tell_stop(stopped.stop) and self._ranks.is_chief:
+            if not tell_stop(stopped.stop) and self._ranks.rank == 0:
                 _LOG.info("%s", str(stopped).capitalize())

@@ -1,0 +1,76 @@
+"""What a rank of the trainer keeps in a checkpoint, and how it takes it over again.
+
+Weights and the state of the optimizer are equal on all ranks: rank 0 alone writes them, as arrays
+in their order. Files hold numbers only and run no code when they are read.
+"""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from training.checkpoints import NO_TROUBLE
+from training.tensorflow.loop import Learner
+from training.tensorflow.ranks import Ranks
+
+_FILE = "rank-00000.npz"
+
+
+class LearnerTensors:
+    """The variables of a model and its optimizer. Implements `training.trainer.kept.Tensors`."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+
+    def write(self, folder: Path) -> Sequence[Path]:
+        """Write the chief's file; the other ranks have nothing of their own.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if not self._learner.ranks.is_chief:
+            return []
+        arrays = {f"v{number:05}": v.numpy() for number, v in enumerate(self._learner.variables)}
+        path = folder / _FILE
+        with path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+        return [path]
+
+    def read(self, folder: Path, _ranks: int) -> None:
+        """Take over the variables."""
+        with np.load(folder / _FILE, allow_pickle=False) as arrays:
+            for number, variable in enumerate(self._learner.variables):
+                variable.assign(arrays[f"v{number:05}"])
+
+
+class EpochLosses:
+    """The losses of this rank in an epoch. Implements `training.trainer.kept.Losses`."""
+
+    def __init__(self, ranks: Ranks) -> None:
+        self._ranks = ranks
+        self._sum = 0.0
+        self._bad_step = NO_TROUBLE
+
+    def add(self, step: int, loss: float) -> None:
+        """Add the sum over this rank's records in a step."""
+        self._sum += loss
+        if not math.isfinite(loss) and self._bad_step == NO_TROUBLE:
+            self._bad_step = step
+
+    def total(self) -> float:
+        """The sum over the epoch's steps."""
+        return self._sum
+
+    def total_of_ranks(self) -> float:
+        """The same, added over all ranks."""
+        (total,) = self._ranks.sum([self._sum])
+        return total
+
+    def restart(self, total: float) -> None:
+        """Begin with a sum."""
+        self._sum = total
+
+    def first_bad(self) -> int:
+        """The first step whose loss is not finite, or NO_TROUBLE."""
+        return self._bad_step
