@@ -121,7 +121,13 @@ def _run_ranks(
             company.tell_stop()
 
         environment = {**job.environment, **variables}
-        exit_code = supervise(command, environment, stop, on_told=pass_on, is_over=stopped.exists)
+        exit_code = supervise(
+            command,
+            environment,
+            stop,
+            on_told=pass_on,
+            is_over=lambda: stopped.exists() or company.is_given_up(),
+        )
         evidence = collect(scratch)
         why = explain(
             evidence,

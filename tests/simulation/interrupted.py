@@ -25,10 +25,14 @@ Act = Callable[[Sequence["Popen[str]"], int], None]
 """Does something to the launchers of all hosts and to the rank that is at the moment."""
 
 
+def nothing(_launchers: Sequence["Popen[str]"], _rank: int) -> None:
+    """Let a rank wait."""
+
+
 def interrupt(
-    job: Job, moment: Breakpoint, act: Act, *, restored: Path | None = None
+    job: Job, moment: Breakpoint, act: Act, *, goes_on: bool = True, restored: Path | None = None
 ) -> list[Host]:
-    """Run a job; act when a rank is at a moment; let that rank go on."""
+    """Run a job; act when a rank is at a moment; let that rank go on, or stall for ever."""
     plan = BreakpointPlan(folder=job.folder / "moments", breakpoints=[moment])
     plan.folder.mkdir(parents=True)
     watched = replace(job, environment={**job.environment, BREAKPOINTS_VARIABLE: plan.text()})
@@ -42,7 +46,8 @@ def interrupt(
             assert all(launcher.poll() is None for launcher in launchers), "a host ended before"
             time.sleep(0.02)
         act(launchers, int(reached.read_text()))
-        moment.go_file(plan.folder).touch()
+        if goes_on:
+            moment.go_file(plan.folder).touch()
         return finish(hosts, launchers)
 
 

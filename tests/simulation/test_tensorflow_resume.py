@@ -1,4 +1,4 @@
-"""A TensorFlow training that was told to stop and goes on ends like one that was not interrupted."""
+"""A TensorFlow training that was told to stop goes on and ends like an uninterrupted one."""
 
 import signal
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ def tell_all(launchers: Sequence["Popen[str]"], _rank: int) -> None:
 
 def last_variables(hosts: Sequence[Host]) -> dict[str, NDArray[np.generic]]:
     """Weights and the optimizer's state after the last epoch."""
-    file = sorted((hosts[0].base_dir / "checkpoints").glob("step-*/rank-00000.npz"))[-1]
+    file = max((hosts[0].base_dir / "checkpoints").glob("step-*/rank-00000.npz"))
     assert file.parent.name == f"step-{60:09}"
     with np.load(file) as arrays:
         return dict(arrays)

@@ -1,6 +1,8 @@
 """The other hosts of a job, as one launcher knows them: who has started, who failed, and why."""
 
+import math
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, nullcontext
 from typing import Final
@@ -11,6 +13,8 @@ from training.contract.layout import BULLETIN_PORT, BULLETIN_VARIABLE, PEERS_VAR
 from training.launcher.bulletin import FAILED, JOINED, TOLD, Board, Bulletin
 from training.launcher.stop import StopSignal
 
+_NOTICE_S: Final = 30.0
+"""How long ranks may take to notice that others are gone."""
 _CAUSE_WAIT_S: Final = 10.0
 """How long a host that lost the others waits to hear why: theirs have to end first."""
 
@@ -21,6 +25,7 @@ class Company:
     def __init__(self, cluster: Cluster, bulletin: Bulletin | None) -> None:
         self._cluster = cluster
         self._bulletin = bulletin
+        self._failed_s = math.inf
 
     def meet(self, devices: int, stop: StopSignal, wait_s: float) -> None:
         """Wait until every host has started, and compare their devices.
@@ -40,7 +45,7 @@ class Company:
         bulletin.wait(
             lambda: stop.received is not None or set(bulletin.said(JOINED)) >= set(hosts), wait_s
         )
-        joined = bulletin.said(JOINED)
+        joined = {self._cluster.current_host: str(devices), **bulletin.said(JOINED)}
         missing = [host for host in hosts if host not in joined]
         if missing and stop.received is None:
             raise ContractError(
@@ -70,6 +75,13 @@ class Company:
     def has_failure(self) -> bool:
         """Whether a host has said that a rank of its own failed."""
         return self._bulletin is not None and bool(self._bulletin.said(FAILED))
+
+    def is_given_up(self) -> bool:
+        """Whether the job failed elsewhere so long ago that ranks here will never notice."""
+        if not self.has_failure:
+            return False
+        self._failed_s = min(self._failed_s, time.monotonic())
+        return time.monotonic() > self._failed_s + _NOTICE_S
 
     def failure_elsewhere(self, stop: StopSignal) -> str | None:
         """Why the job failed on another host, which may still be about to say so.

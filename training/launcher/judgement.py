@@ -1,5 +1,6 @@
 """What it means for a host that its ranks have ended, given what the other hosts say."""
 
+import signal
 from dataclasses import dataclass
 from typing import Final
 
@@ -61,16 +62,22 @@ def _cause(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) ->
     if ranks.evidence.is_primary:
         company.tell_failure(ranks.why)
         return ranks.why
+    waited_s = f"{job.settings.collective_timeout_s:g} s (collective_timeout_s)"
+    silent = ranks.evidence.silent_among(job.devices.count)
+    if ranks.evidence.has_timed_out and silent:
+        stalled = (
+            f"{host}, rank {job.first_rank + silent[0]} stalled: the other ranks waited for it for "
+            f"{waited_s}. See what its log says last; if it was only slow, set that higher."
+        )
+        company.tell_failure(stalled)
+        return stalled
     elsewhere = company.failure_elsewhere(stop)
     if elsewhere is not None:
-        return lost_the_others(host, elsewhere)
-    silent = ranks.evidence.silent_among(job.devices.count)
-    if not ranks.evidence.has_timed_out or not silent:
-        return ranks.why
-    stalled = (
-        f"{host}, rank {job.first_rank + silent[0]} stalled: the other ranks waited for it for "
-        f"{job.settings.collective_timeout_s:g} s (collective_timeout_s). See what its log says "
-        "last; if it was only slow, set that higher."
-    )
-    company.tell_failure(stalled)
-    return stalled
+        why = lost_the_others(host, elsewhere)
+        if silent and ranks.exit_code == -signal.SIGKILL:
+            rank = job.first_rank + silent[0]
+            why += f" Rank {rank} had not noticed: it may be the one that stalled."
+        return why
+    if ranks.evidence.has_timed_out:
+        company.tell_failure(f"{host}: its ranks waited for others in vain for {waited_s}.")
+    return ranks.why

@@ -109,7 +109,20 @@ def test_waiting_in_vain_on_all_ranks_accuses_none_of_them() -> None:
     ending = judge_failure(job(), ended({0: TIMED_OUT, 1: TIMED_OUT}), company, StopSignal())
     assert ending.failure is not None
     assert ending.failure.startswith("Secondary failure on algo-2: it lost the other ranks. Look")
-    assert company.posted == []
+    assert company.posted == [
+        "algo-2: its ranks waited for others in vain for 10 s (collective_timeout_s)."
+    ]
+
+
+def test_a_rank_that_had_to_be_ended_is_named_beside_the_cause() -> None:
+    company = Elsewhere(failure="algo-1: its ranks waited for others in vain for 10 s.")
+    ranks = ended(exit_code=-signal.SIGKILL)
+    ending = judge_failure(job(), ranks, company, StopSignal())
+    assert ending.exit_code == 128 + signal.SIGKILL
+    assert ending.failure == (
+        "Secondary failure on algo-2: it lost the other ranks. The cause: algo-1: its ranks waited "
+        "for others in vain for 10 s. Rank 2 had not noticed: it may be the one that stalled."
+    )
 
 
 def test_a_stop_that_was_agreed_on_needs_a_signal_of_ones_own() -> None:
