@@ -80,17 +80,14 @@ class _Loops:
         shards = find_shards(folder)
         settings = LoaderSettings(batch_size=batch_size, seed=0, output=example_output(shards))
         self._loader = RecordLoader(shards, settings=settings, part=0, parts=1)
-        settings = self._task.settings
-        losses, tensors = (
-            EpochLosses(self._ranks),
-            LearnerTensors(self._learner, self._ranks),
-        )
+        losses = EpochLosses(self._ranks)
+        tensors = LearnerTensors(self._learner, self._ranks)
         self._keeping = Keeping(
-            KeptTraining(tensors, losses, self._loader, self._ranks, settings),
+            KeptTraining(tensors, losses, self._loader, self._ranks, self._task.settings),
             self._ranks,
             KeptJob(
                 framework=PYTORCH,
-                settings=settings,
+                settings=self._task.settings,
                 identity={},
                 folder=folder / "no-checkpoints",
                 host=f"algo-{rank + 1}",

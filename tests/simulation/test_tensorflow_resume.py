@@ -49,7 +49,7 @@ def tell_all(launchers: Sequence["Popen[str]"], _rank: int) -> None:
         launcher.send_signal(signal.SIGTERM)
 
 
-def last_variables(hosts: Sequence[Host]) -> dict[str, NDArray[np.generic]]:
+def last_variables(hosts: Sequence[Host]) -> dict[str, NDArray[np.float64]]:
     """Weights and the optimizer's state after the last epoch."""
     file = max((hosts[0].base_dir / "checkpoints").glob("step-*/rank-00000.npz"))
     assert file.parent.name == f"step-{60:09}"
