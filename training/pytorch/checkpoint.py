@@ -45,8 +45,14 @@ class LearnerTensors:
             content["model"] = learner.model.state_dict()
             content["optimizer"] = learner.optimizer.state_dict()
         path = rank_file(folder, self._ranks.rank)
-        with path.open("wb") as file:
-            torch.save(content, file)
+        try:
+            with path.open("wb") as file:
+                torch.save(content, file)
+        except RuntimeError as error:
+            # Of a write that fails, torch tells the consequence only.
+            if isinstance(error.__context__, OSError):
+                raise error.__context__ from error
+            raise
         return [path]
 
     def read(self, folder: Path, ranks: int) -> None:
