@@ -56,8 +56,27 @@ def simulate(  # noqa: PLR0913 - one argument per option
     ] = None,
     assignment: Annotated[
         str,
-        typer.Option(help="How objects are dealt out to hosts: round-robin or random[:SEED]."),
+        typer.Option(
+            metavar="RULE",
+            help="How objects are dealt out to hosts: round-robin, contiguous, single-host or "
+            "random[:SEED].",
+        ),
     ] = "round-robin",
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND:TARGET[@MOMENT]",
+            help="What goes wrong, and when: sigterm:algo-2@step=30, sigkill:algo-1/1@step=20, "
+            "stall:algo-2@saving, slow:algo-2x3, spot:algo-1@step=40, disk-full:algo-1, "
+            "corrupt:train/part-00003.jsonl. May be repeated.",
+        ),
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN", help="Go on from the checkpoints of an earlier run, with its parameters."
+        ),
+    ] = None,
     assembly: Annotated[
         Path | None,
         typer.Option(
@@ -74,6 +93,8 @@ def simulate(  # noqa: PLR0913 - one argument per option
         devices_per_host=devices_per_host,
         parameters=_parameters(param or []),
         assignment=assignment,
+        faults=fault or [],
+        resume=resume,
         assembly=assembly,
     )
     result = _run(request, as_json=as_json)

@@ -6,6 +6,7 @@ from evenshard.output import say
 from evenshard.simulator import Event, Result, Status
 from evenshard.simulator.events import (
     ConditionEvaluated,
+    FaultHappened,
     HostReady,
     MetricsSeen,
     Noted,
@@ -37,6 +38,8 @@ def _line(event: Event) -> str:  # noqa: PLR0911 - one return per kind of event
             return f"  {event.line}"
         case ConditionEvaluated():
             return f"  {event.comparison}: {'true' if event.outcome else 'false'}"
+        case FaultHappened():
+            return f"  --fault {event.fault}"
         case Noted():
             return event.text
         case StepEnded():

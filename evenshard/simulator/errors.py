@@ -16,3 +16,12 @@ def internal_failure(error: Exception) -> str:
 
 class StepFailedError(Exception):
     """One pipeline step failed; the text is its failure reason, as SageMaker words it."""
+
+    def __init__(self, reason: str, *, retry_as: str | None = None) -> None:
+        """Give the reason, and the exception type by which a retry policy knows it, if any."""
+        super().__init__(reason)
+        self.retry_as = retry_as
+
+
+class StepStoppedError(Exception):
+    """One pipeline step was told to stop and did; the text says what to do about it."""

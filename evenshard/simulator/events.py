@@ -55,6 +55,15 @@ class ConditionEvaluated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FaultHappened:
+    """A fault that was asked for."""
+
+    step: str
+    fault: str
+    """As --fault names it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Noted:
     """Something the user should know that stops nothing."""
 
@@ -71,5 +80,14 @@ class StepEnded:
     failure_reason: str | None
 
 
-Event = RunStarted | StepStarted | HostReady | MetricsSeen | ConditionEvaluated | Noted | StepEnded
+Event = (
+    RunStarted
+    | StepStarted
+    | HostReady
+    | MetricsSeen
+    | ConditionEvaluated
+    | FaultHappened
+    | Noted
+    | StepEnded
+)
 Report = Callable[[Event], None]

@@ -6,12 +6,18 @@ from typing import Any, Final
 
 from evenshard.errors import RefusedError
 from evenshard.simulator.definition import CONDITION, Definition, Step
-from evenshard.simulator.errors import DefinitionError, StepFailedError, internal_failure
-from evenshard.simulator.events import StepEnded, StepStarted
+from evenshard.simulator.errors import (
+    DefinitionError,
+    StepFailedError,
+    StepStoppedError,
+    internal_failure,
+)
+from evenshard.simulator.events import Noted, StepEnded, StepStarted
 from evenshard.simulator.expressions import Scope, evaluate
 from evenshard.simulator.graph import run_order
 from evenshard.simulator.objects import join_uri
 from evenshard.simulator.result import Result, Status, StepRecord
+from evenshard.simulator.retries import TIME_SCALE, Retries
 from evenshard.simulator.shapes import check
 from evenshard.simulator.step_shapes import ARGUMENTS
 from evenshard.simulator.steps.condition import branch_taken, run_condition
@@ -73,6 +79,9 @@ class Execution:
             if step.branch is not None and self._taken[step.branch.gate] != step.branch.outcome:
                 continue
             record = self._run_step(step)
+            if record.status is Status.STOPPED:
+                self._result.status = Status.STOPPED
+                return
             if record.status is Status.FAILED:
                 self._result.status = Status.FAILED
                 self._result.failure_reason = f"Step {step.name} failed. {record.failure_reason}"
@@ -85,11 +94,14 @@ class Execution:
         started = time.monotonic()
         try:
             self._workspace.report(StepStarted(name=step.name, type=step.type))
-            outcome = self._outcome(step, record)
+            outcome = self._outcome_of_tries(step, record)
             self._scope.steps[step.name] = outcome.properties
             record.status = Status.SUCCEEDED
         except StepFailedError as error:
             record.status, record.failure_reason = Status.FAILED, str(error)
+        except StepStoppedError as error:
+            record.status = Status.STOPPED
+            self._workspace.report(Noted(text=str(error)))
         except (DefinitionError, RefusedError) as error:
             record.status = Status.FAILED
             record.failure_reason = f"ValidationException: {error}"
@@ -105,6 +117,23 @@ class Execution:
             record.seconds = time.monotonic() - started
             self._workspace.report(_ended(record))
         return record
+
+    def _outcome_of_tries(self, step: Step, record: StepRecord) -> Outcome:
+        """Run a step as often as its retry policies say."""
+        retries = Retries(step.fields.get("RetryPolicies", []))
+        began = time.monotonic()
+        while True:
+            try:
+                return self._outcome(step, record)
+            except StepFailedError as error:
+                elapsed_s = (time.monotonic() - began) / TIME_SCALE
+                delay_s = retries.delay_s(error.retry_as, elapsed_s)
+                if delay_s is None:
+                    raise
+                text = f"{step.name}: {error} {error.retry_as} is tried again after {delay_s:g} s"
+                self._workspace.report(Noted(text=f"{text} ({delay_s * TIME_SCALE:g} s here)."))
+                time.sleep(delay_s * TIME_SCALE)
+                record.attempts += 1
 
     def _outcome(self, step: Step, record: StepRecord) -> Outcome:
         path = f"{step.path}.Arguments"

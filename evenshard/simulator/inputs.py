@@ -33,9 +33,13 @@ class Share:
 
 
 def share_out(
-    job_input: JobInput, hosts: Sequence[str], store: ObjectStore, assignment: Assignment
+    job_input: JobInput,
+    hosts: Sequence[str],
+    store: ObjectStore,
+    assignment: Assignment,
+    restarts: int = 0,
 ) -> Share:
-    """Decide which host gets which objects.
+    """Decide which host gets which objects. An interrupted job lists its inputs again.
 
     Raises:
         StepFailedError: the prefix has no objects, which SageMaker refuses too.
@@ -49,7 +53,7 @@ def share_out(
     if not job_input.sharded:
         return Share(input=job_input, objects=dict.fromkeys(hosts, objects))
     by_key = {stored.key: stored for stored in objects}
-    keys = assignment.assign(list(by_key), hosts)
+    keys = assignment.assign(list(by_key), hosts, restarts)
     return Share(
         input=job_input,
         objects={host: [by_key[key] for key in keys[host]] for host in hosts},

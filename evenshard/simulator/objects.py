@@ -31,6 +31,9 @@ class ObjectStore(Protocol):
     def upload(self, file: Path, uri: str) -> None:
         """Copy a file into one object, which is created or replaced."""
 
+    def delete(self, uri: str) -> None:
+        """Remove one object; no error if there is none, as in S3."""
+
     def exists(self, uri: str) -> bool:
         """Whether there is an object of exactly this address."""
 
@@ -107,6 +110,10 @@ class LocalObjectStore:
         target = self._writable(uri)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)
+
+    def delete(self, uri: str) -> None:
+        """See ObjectStore."""
+        self._writable(uri).unlink(missing_ok=True)
 
     def exists(self, uri: str) -> bool:
         """See ObjectStore."""

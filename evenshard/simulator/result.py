@@ -7,6 +7,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from evenshard.simulator.injection import FaultPlan
+
 
 class Status(StrEnum):
     """SageMaker's own words for executions and for steps.
@@ -54,6 +56,10 @@ class StepRecord:
     hosts: list[HostRecord] = field(default_factory=list)
     metrics: dict[str, list[float]] = field(default_factory=dict)
     """Metric name -> its values in the order they were printed."""
+    attempts: int = 1
+    """How often the step was tried; more than once where a retry policy said so."""
+    interruptions: int = 0
+    """How often a spot job was interrupted and went on, within all attempts."""
 
     def document(self) -> dict[str, Any]:
         """This step as result.json holds it."""
@@ -65,6 +71,8 @@ class StepRecord:
             "failure_reason": self.failure_reason,
             "hosts": [host.document() for host in self.hosts],
             "metrics": {name: list(values) for name, values in self.metrics.items()},
+            "attempts": self.attempts,
+            "interruptions": self.interruptions,
         }
 
 
@@ -106,6 +114,9 @@ class Result:
     model_package: ModelPackage | None = None
     model_file: Path | None = None
     """Where model_data lies on this machine. Not part of result.json."""
+    faults: FaultPlan = field(default_factory=FaultPlan)
+    resumed_from: str | None = None
+    """The execution whose checkpoints this one goes on from."""
 
     def stop(self) -> None:
         """Mark the execution, and the step that was running, as stopped."""
@@ -132,6 +143,8 @@ class Result:
             "parameters": dict(self.parameters),
             "steps": [step.document() for step in self.steps],
             "model_package": package.document() if package else None,
+            "faults": [planned.document() for planned in self.faults.planned],
+            "resumed_from": self.resumed_from,
         }
 
     def text(self) -> str:

@@ -3,7 +3,7 @@
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,12 +13,17 @@ from typing import Final
 from evenshard.errors import RefusedError, UsageError
 from evenshard.simulator.assembly import Assembly, Pipeline, synthesize
 from evenshard.simulator.assignment import ROUND_ROBIN, Assignment, parse_assignment
+from evenshard.simulator.damage import DamagingStore
 from evenshard.simulator.definition import Definition, read_definition
 from evenshard.simulator.errors import DefinitionError, internal_failure
-from evenshard.simulator.events import Noted, Report, RunStarted
+from evenshard.simulator.events import FaultHappened, Noted, Report, RunStarted
 from evenshard.simulator.execution import Execution
+from evenshard.simulator.faults import Fault, FaultKind, check_targets, parse_fault
+from evenshard.simulator.former import FormerRun, find_former
+from evenshard.simulator.hosts import STOP_GRACE_S
+from evenshard.simulator.injection import FaultPlan, PlannedFault
 from evenshard.simulator.limits import MOST_HOSTS
-from evenshard.simulator.objects import LocalObjectStore
+from evenshard.simulator.objects import ObjectStore, object_uri
 from evenshard.simulator.parameters import merge_given, settle
 from evenshard.simulator.registry import Registry
 from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
@@ -27,6 +32,7 @@ from evenshard.simulator.signals import Interruptions
 from evenshard.simulator.workspace import Workspace
 
 STATE_FOLDER: Final = Path(".evenshard")
+RUNS_FOLDER: Final = "runs"
 DATA_BUCKET: Final = "evenshard-data"
 """The bucket that --data is mounted as."""
 _DATA_PARAMETERS: Final = {
@@ -55,8 +61,26 @@ class SimulationRequest:
     assignment: str = ROUND_ROBIN
     assembly: Path | None = None
     """A synthesized cloud assembly; None synthesizes afresh."""
+    faults: Sequence[str] = ()
+    """What is to go wrong, as --fault names it."""
+    resume: str | None = None
+    """The execution whose checkpoints this one goes on from; its parameters are the defaults."""
+    grace_s: float = STOP_GRACE_S
+    """Between SIGTERM and SIGKILL; SageMaker's own unless a test has no time."""
     state_folder: Path = STATE_FOLDER
     """Holds runs/ and registry/."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plan:
+    """A request whose options make sense."""
+
+    request: SimulationRequest
+    given: Mapping[str, str]
+    """Parameters, before the definition has its say."""
+    assignment: Assignment
+    faults: FaultPlan
+    former: FormerRun | None
 
 
 def simulate(request: SimulationRequest, report: Report) -> Result:
@@ -69,13 +93,13 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
         RefusedError: the CDK app cannot be synthesized; no run folder is left.
         Exception: a fault of this program; result.json says Failed all the same.
     """
-    assignment = parse_assignment(request.assignment)
-    given = _given_parameters(request)
-    execution_id, folder = _new_run(request.state_folder / "runs")
-    result = Result(execution_id=execution_id, pipeline="", folder=folder)
+    plan = _plan(request)
+    execution_id, folder = _new_run(request.state_folder / RUNS_FOLDER)
+    result = Result(execution_id=execution_id, pipeline="", folder=folder, faults=plan.faults)
+    result.resumed_from = plan.former.execution_id if plan.former else None
     with Interruptions() as interruptions:
         try:
-            _run(request, given, assignment, result, report)
+            _run(plan, result, report)
         except DefinitionError as error:
             result.status = Status.FAILED
             result.failure_reason = f"ValidationException: {error}"
@@ -95,31 +119,41 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
     return result
 
 
-def _given_parameters(request: SimulationRequest) -> dict[str, str]:
+def _plan(request: SimulationRequest) -> _Plan:
     if not request.data.is_dir():
         raise UsageError(
             f"--data {request.data} is not a folder. Name one with train/, validation/ and test/; "
             "`evenshard data DEST` writes such a folder."
         )
+    runs = request.state_folder / RUNS_FOLDER
+    former = None if request.resume is None else find_former(runs, request.resume)
+    return _Plan(
+        request=request,
+        given=_given_parameters(request, former),
+        assignment=parse_assignment(request.assignment),
+        faults=FaultPlan.of([parse_fault(text) for text in request.faults]),
+        former=former,
+    )
+
+
+def _given_parameters(request: SimulationRequest, former: FormerRun | None) -> dict[str, str]:
     hosts = {} if request.hosts is None else {_HOSTS_PARAMETER: str(request.hosts)}
     data = {name: f"s3://{DATA_BUCKET}/{folder}/" for name, folder in _DATA_PARAMETERS.items()}
+    inherited = former.given_parameters() if former else {}
     # --data says where the data lies unless a parameter says so itself.
-    return data | merge_given(hosts, request.parameters)
+    return data | inherited | merge_given(hosts, request.parameters)
 
 
-def _run(
-    request: SimulationRequest,
-    given: Mapping[str, str],
-    assignment: Assignment,
-    result: Result,
-    report: Report,
-) -> None:
+def _run(plan: _Plan, result: Result, report: Report) -> None:
+    request = plan.request
     assembly, pipeline = _find_pipeline(request, result.folder, report)
     result.pipeline = pipeline.name
     (result.folder / "definition.json").write_text(pipeline.body, encoding="utf-8")
     definition = read_definition(pipeline.body)
-    result.parameters = settle(definition.parameters, given)
+    result.parameters = settle(definition.parameters, plan.given)
     _check_host_count(result.parameters.get(_HOSTS_PARAMETER))
+    _check_faults(plan, result.parameters.get(_HOSTS_PARAMETER))
+    _check_checkpoints(plan, definition)
     report(
         RunStarted(
             execution_id=result.execution_id,
@@ -128,19 +162,75 @@ def _run(
             parameters=result.parameters,
         )
     )
-    if assignment.label != request.assignment:
-        report(Noted(text=f"The draw is --assignment {assignment.label}."))
+    if plan.assignment.label != request.assignment:
+        report(Noted(text=f"The draw is --assignment {plan.assignment.label}."))
     workspace = Workspace(
         assembly=assembly,
-        store=LocalObjectStore(result.folder / "objects", {DATA_BUCKET: request.data}),
+        store=_store(plan, result.folder, report),
         registry=Registry(request.state_folder / "registry"),
         folder=result.folder,
         execution_id=result.execution_id,
         devices_per_host=request.devices_per_host,
-        assignment=assignment,
+        assignment=plan.assignment,
         report=report,
+        faults=plan.faults,
+        former=plan.former,
+        grace_s=request.grace_s,
     )
-    _execute(definition, workspace, result)
+    try:
+        _execute(definition, workspace, result)
+    finally:
+        for planned in plan.faults.open():
+            report(Noted(text=f"--fault {planned.fault.text} never happened: nothing got there."))
+
+
+def _store(plan: _Plan, folder: Path, report: Report) -> ObjectStore:
+    """The store of a run; what --fault corrupt names arrives damaged from it."""
+
+    def happens(planned: PlannedFault) -> Callable[[], None]:
+        def note() -> None:
+            if planned.after_s is None:
+                report(FaultHappened(step="", fault=planned.fault.text))
+            plan.faults.happened(planned)
+
+        return note
+
+    damaged = {
+        _object_of(planned.fault): happens(planned)
+        for planned in plan.faults.planned
+        if planned.fault.kind is FaultKind.CORRUPT
+    }
+    mounts = {DATA_BUCKET: plan.request.data}
+    return DamagingStore(folder / "objects", mounts, damaged)
+
+
+def _object_of(fault: Fault) -> str:
+    is_uri = fault.key.startswith("s3://")
+    return fault.key if is_uri else object_uri(DATA_BUCKET, fault.key)
+
+
+def _check_faults(plan: _Plan, hosts: object) -> None:
+    """Refuse faults of hosts, ranks and files that are not there."""
+    faults = [planned.fault for planned in plan.faults.planned]
+    if isinstance(hosts, int):
+        check_targets(faults, hosts=hosts, devices_per_host=plan.request.devices_per_host)
+    for fault in faults:
+        file = plan.request.data / fault.key
+        if fault.kind is FaultKind.CORRUPT and "://" not in fault.key and not file.is_file():
+            raise UsageError(
+                f"--fault {fault.text}: there is no file {file}. Name one below --data, for "
+                "example corrupt:train/part-00003.jsonl, or an s3:// URI."
+            )
+
+
+def _check_checkpoints(plan: _Plan, definition: Definition) -> None:
+    if plan.former is None:
+        return
+    if not any("CheckpointConfig" in step.arguments for step in definition.steps):
+        raise UsageError(
+            f"--resume {plan.former.execution_id}: no step of the pipeline has a CheckpointConfig, "
+            "so no run leaves checkpoints. Start anew without --resume."
+        )
 
 
 def _check_host_count(given: object) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from evenshard.simulator.limits import MOST_HOSTS
+from evenshard.simulator.retries import EXCEPTION_TYPES
 from evenshard.simulator.shapes import (
     Count,
     ListOf,
@@ -22,12 +23,12 @@ from evenshard.simulator.shapes import (
 _PERMISSIONS: Final = NoEffect("there is no account, so nothing needs a role, key or tag")
 _MACHINES: Final = NoEffect("hosts are processes on this machine, whatever the instance")
 _NETWORK: Final = NoEffect("hosts talk over the loopback interface, with no AWS credentials")
-_FAULTS: Final = NoEffect("nothing here is throttled or out of capacity, so nothing is retried")
 _CACHE: Final = NoEffect("every run is a first run: a step is never taken from a cache")
 _DESCRIPTION: Final = NoEffect("text for people")
 
 _STRINGS: Final = ListOf(str)
-_INPUT_MODE: Final = OneOf(("File",))
+_FILE_MODE: Final = OneOf(("File",))
+_INPUT_MODE: Final = OneOf(("File", "FastFile"))
 _DISTRIBUTION: Final = OneOf(("FullyReplicated", "ShardedByS3Key"))
 
 _S3_DATA_SOURCE: Final = Structure(
@@ -87,7 +88,16 @@ _TRAINING: Final = Structure(
             required=("InstanceCount", "InstanceType"),
         ),
         "StoppingCondition": Structure(
-            {"MaxRuntimeInSeconds": Count(1), "MaxWaitTimeInSeconds": _MACHINES}
+            {
+                "MaxRuntimeInSeconds": Count(1),
+                "MaxWaitTimeInSeconds": Count(1),
+                "MaxPendingTimeInSeconds": NoEffect("no job waits for instances here"),
+            }
+        ),
+        "EnableManagedSpotTraining": bool,
+        "CheckpointConfig": Structure({"S3Uri": Uri(), "LocalPath": str}, required=("S3Uri",)),
+        "TensorBoardOutputConfig": Structure(
+            {"S3OutputPath": Uri(), "LocalPath": str}, required=("S3OutputPath",)
         ),
         "RoleArn": _PERMISSIONS,
         "Tags": _PERMISSIONS,
@@ -108,7 +118,7 @@ _PROCESSING_INPUT: Final = Structure(
                 "S3Uri": Uri(),
                 "LocalPath": str,
                 "S3DataType": OneOf(("S3Prefix",)),
-                "S3InputMode": _INPUT_MODE,
+                "S3InputMode": _FILE_MODE,
                 "S3DataDistributionType": _DISTRIBUTION,
                 "S3CompressionType": OneOf(("None",)),
             },
@@ -230,7 +240,19 @@ _EVERY_STEP: Final[Mapping[str, Shape]] = {
     "Description": _DESCRIPTION,
     "DependsOn": _STRINGS,
 }
-_JOB_STEP: Final[Mapping[str, Shape]] = {"RetryPolicies": _FAULTS, "CacheConfig": _CACHE}
+_RETRY_POLICIES: Final = ListOf(
+    Structure(
+        {
+            "ExceptionType": ListOf(OneOf(EXCEPTION_TYPES)),
+            "IntervalSeconds": Count(1),
+            "BackoffRate": float,
+            "MaxAttempts": Count(1),
+            "ExpireAfterMin": Count(1),
+        },
+        required=("ExceptionType",),
+    )
+)
+_JOB_STEP: Final[Mapping[str, Shape]] = {"RetryPolicies": _RETRY_POLICIES, "CacheConfig": _CACHE}
 _OUTPUT_PARAMETER: Final = Structure(
     {"OutputName": str, "OutputType": OneOf(("String", "Integer", "Boolean", "Float"))},
     required=("OutputName", "OutputType"),
@@ -252,7 +274,7 @@ _OWN_FIELDS: Final[Mapping[str, Mapping[str, Shape]]] = {
     },
     "Condition": {},
     "Fail": {},
-    "RegisterModel": {"RetryPolicies": _FAULTS},
+    "RegisterModel": {"RetryPolicies": _RETRY_POLICIES},
 }
 
 

@@ -1,12 +1,15 @@
 """What the steps of one execution share."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenshard.simulator.assembly import Assembly
 from evenshard.simulator.assignment import Assignment
 from evenshard.simulator.definition import Step
 from evenshard.simulator.events import Report
+from evenshard.simulator.former import FormerRun
+from evenshard.simulator.hosts import STOP_GRACE_S
+from evenshard.simulator.injection import FaultPlan
 from evenshard.simulator.objects import ObjectStore
 from evenshard.simulator.registry import Registry
 
@@ -24,6 +27,11 @@ class Workspace:
     devices_per_host: int
     assignment: Assignment
     report: Report
+    faults: FaultPlan = field(default_factory=FaultPlan)
+    former: FormerRun | None = None
+    """Whose checkpoints the training goes on from."""
+    grace_s: float = STOP_GRACE_S
+    """Between SIGTERM and SIGKILL."""
 
     def step_folder(self, step: Step) -> Path:
         """Where a step leaves its files; made if missing."""
@@ -31,6 +39,7 @@ class Workspace:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def job_name(self, step: Step) -> str:
-        """The name of a step's job, in the form that Pipelines gives it."""
-        return f"pipelines-{self.execution_id}-{step.name[:20]}-local"
+    def job_name(self, step: Step, attempt: int = 1) -> str:
+        """The name of a step's job, in the form that Pipelines gives it; each try has its own."""
+        suffix = "local" if attempt == 1 else f"local{attempt}"
+        return f"pipelines-{self.execution_id}-{step.name[:20]}-{suffix}"

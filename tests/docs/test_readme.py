@@ -58,6 +58,8 @@ PUBLIC_OPTIONS = {
         "--devices-per-host",
         "--param",
         "--assignment",
+        "--fault",
+        "--resume",
         "--assembly",
         "--json",
         "--help",

@@ -8,17 +8,19 @@ from typing import Final
 
 from evenshard.repository import ROOT
 from evenshard.simulator.containers import as_in_container, container_environment, failure_text
-from evenshard.simulator.errors import StepFailedError
+from evenshard.simulator.errors import StepFailedError, StepStoppedError
 from evenshard.simulator.events import HostReady
 from evenshard.simulator.hosts import (
     HostCommand,
     HostExit,
     JobTimeoutError,
     OnLine,
+    Watch,
     run_hosts,
 )
 from evenshard.simulator.inputs import JobInput, Share, counted, share_out
 from evenshard.simulator.result import HostRecord
+from evenshard.simulator.retries import JOB_INTERNAL_ERROR
 from evenshard.simulator.steps.outcome import StepRun
 from training.contract.failure import SECONDARY_FAILURE
 from training.contract.layout import DATA_REPORT_FILE, MESSAGE_LIMIT
@@ -26,6 +28,8 @@ from training.contract.paths import ContainerPaths
 
 DEFAULT_LIMIT_S: Final = 86_400
 """SageMaker's own MaxRuntimeInSeconds, where a job sets none."""
+
+HOSTS_FOLDER: Final = "hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,24 +47,32 @@ class Job:
     """Writes one host's configuration and inputs below its base folder."""
     failure_file: Callable[[ContainerPaths], Path]
     """Where a container says why it failed."""
+    watch: Watch = lambda _hosts: None
+    """Looks at the hosts while they run."""
+    elapsed_s: float = 0.0
+    """Of the limit: what it had run before it was interrupted."""
 
 
-def run_job(run: StepRun, job: Job, on_line: OnLine) -> dict[str, ContainerPaths]:
-    """Run a job on all its hosts.
+def lay_hosts(run: StepRun, job: Job) -> dict[str, ContainerPaths]:
+    """Give every host its folder, with its configuration and inputs.
+
+    What an earlier attempt left is set aside: hosts are new machines every time.
 
     Returns:
-        Host -> its folders, as its container left them.
+        Host -> its folders.
 
     Raises:
-        StepFailedError: data is missing, a host failed, or the time limit passed.
+        StepFailedError: data is missing.
     """
-    workspace = run.workspace
+    workspace, restarts = run.workspace, run.record.interruptions
     shares = [
-        share_out(job_input, job.hosts, workspace.store, workspace.assignment)
+        share_out(job_input, job.hosts, workspace.store, workspace.assignment, restarts)
         for job_input in job.inputs
     ]
     folder = workspace.step_folder(run.step).resolve()
-    places = {host: ContainerPaths(folder / "hosts" / host) for host in job.hosts}
+    _set_aside(folder)
+    run.record.hosts.clear()
+    places = {host: ContainerPaths(folder / HOSTS_FOLDER / host) for host in job.hosts}
     for host, paths in places.items():
         paths.base_dir.mkdir(parents=True)
         job.lay(paths, host, shares)
@@ -69,22 +81,41 @@ def run_job(run: StepRun, job: Job, on_line: OnLine) -> dict[str, ContainerPaths
         workspace.report(
             HostReady(step=run.step.name, host=host, objects=objects, bytes=size_bytes)
         )
+    return places
+
+
+def run_job(
+    run: StepRun, job: Job, places: Mapping[str, ContainerPaths], on_line: OnLine
+) -> list[HostExit]:
+    """Run a job on all its hosts, to their end.
+
+    Raises:
+        StepFailedError: the time limit passed.
+    """
     try:
-        exits = run_hosts(
+        return run_hosts(
             _commands(run, job, places),
             lambda host, line: on_line(host, as_in_container(line, places[host].base_dir)),
-            limit_s=job.limit_s,
+            limit_s=job.limit_s - job.elapsed_s,
+            grace_s=run.workspace.grace_s,
+            watch=job.watch,
         )
     except JobTimeoutError as error:
         raise StepFailedError(
-            f"MaxRuntimeExceeded: the job ran longer than its MaxRuntimeInSeconds, {job.limit_s}. "
-            "Raise it, or give the job less to do."
+            "MaxRuntimeExceeded: the job ran longer than its MaxRuntimeInSeconds, "
+            f"{job.limit_s}. Raise it, or give the job less to do."
         ) from error
     finally:
         for used in run.record.hosts:
             used.records = _records(places[used.name], used.name)
-    _judge(exits, job, places)
-    return places
+
+
+def _set_aside(folder: Path) -> None:
+    """Move the hosts of the attempt before to `hosts-1`, `hosts-2`, ..."""
+    hosts = folder / HOSTS_FOLDER
+    if hosts.exists():
+        number = sum(1 for _ in folder.glob(f"{HOSTS_FOLDER}-*")) + 1
+        hosts.rename(folder / f"{HOSTS_FOLDER}-{number}")
 
 
 def _commands(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]) -> list[HostCommand]:
@@ -102,10 +133,27 @@ def _commands(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]) -> l
     ]
 
 
-def _judge(exits: Sequence[HostExit], job: Job, places: Mapping[str, ContainerPaths]) -> None:
-    """Fail with the reason of the host that caused the failure, not of one that felt it."""
+def judge(exits: Sequence[HostExit], job: Job, places: Mapping[str, ContainerPaths]) -> None:
+    """Decide what the hosts' ends make of the job.
+
+    Raises:
+        StepFailedError: with the reason of the host that caused the failure, not of one that felt
+            it.
+        StepStoppedError: every host was told to stop and ended well.
+    """
+    lost = [host_exit.host for host_exit in exits if host_exit.lost]
+    if lost:
+        raise StepFailedError(
+            "InternalServerError: We encountered an internal error. Please try again. (The machine "
+            f"of {' and '.join(lost)} went away.)",
+            retry_as=JOB_INTERNAL_ERROR,
+        )
     failed = [host_exit for host_exit in exits if host_exit.return_code != 0]
     if not failed:
+        if exits and all(host_exit.told for host_exit in exits):
+            raise StepStoppedError(
+                f"{job.name} was stopped: every host was told to, and ended well."
+            )
         return
     reasons = {
         host_exit.host: failure_text(

@@ -11,7 +11,7 @@ from evenshard.simulator.events import Noted
 from evenshard.simulator.inputs import SHARDED, JobInput, Share, lay
 from evenshard.simulator.objects import join_uri
 from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
-from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, run_job
+from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, judge, lay_hosts, run_job
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 from training.contract.layout import DEFAULT_BASE_DIR, MESSAGE_LIMIT
 from training.contract.paths import ContainerPaths
@@ -27,7 +27,8 @@ def run_processing(run: StepRun) -> Outcome:
         StepFailedError: data is missing or a host failed.
     """
     job = _processing_job(run)
-    places = run_job(run, job, lambda _host, _line: None)
+    places = lay_hosts(run, job)
+    judge(run_job(run, job, places, lambda _host, _line: None), job, places)
     _upload_outputs(run, places)
     message = _exit_message(places)
     return Outcome(
@@ -43,7 +44,7 @@ def run_processing(run: StepRun) -> Outcome:
 
 def _processing_job(run: StepRun) -> Job:
     arguments = run.arguments
-    name = run.workspace.job_name(run.step)
+    name = run.workspace.job_name(run.step, run.record.attempts)
     cluster = arguments["ProcessingResources"]["ClusterConfig"]
     for entry in _inputs(arguments) + _outputs(arguments):
         _below_root(entry["LocalPath"], run.path)

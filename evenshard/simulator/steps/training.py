@@ -1,25 +1,42 @@
-"""Training steps: N hosts, each with its part of the sharded channels. Source: docs/facts.md 4."""
+"""Training steps: N hosts, each with its part of the sharded channels. Source: docs/facts.md 4.
+
+A spot job whose instance is reclaimed starts again within the step: its inputs are listed and laid
+anew, perhaps on other hosts, and its checkpoints are restored.
+"""
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any, Final
 
-from evenshard.simulator.artifacts import Merged, merge, pack
-from evenshard.simulator.containers import HOST_GROUP, container_command
+from evenshard.simulator.containers import container_command
 from evenshard.simulator.errors import DefinitionError, StepFailedError
-from evenshard.simulator.events import MetricsSeen, Noted
-from evenshard.simulator.hosts import free_ports, loopback_interface
-from evenshard.simulator.inputs import SHARDED, JobInput, Share, lay, write_manifest
+from evenshard.simulator.events import FaultHappened, Noted
+from evenshard.simulator.faults import Fault, FaultKind
+from evenshard.simulator.hosts import HostExit, RunningHosts, Watch
+from evenshard.simulator.injection import Injector
+from evenshard.simulator.network import free_ports
 from evenshard.simulator.objects import join_uri
 from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
-from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, run_job
+from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, judge, lay_hosts, run_job
+from evenshard.simulator.steps.metric_lines import MetricReader
 from evenshard.simulator.steps.outcome import Outcome, StepRun
-from training.contract.layout import BULLETIN_VARIABLE, MODEL_ARCHIVE, PEERS_VARIABLE
+from evenshard.simulator.steps.training_artifacts import store_artifacts
+from evenshard.simulator.steps.training_host import channels, fast_channels, lay_host
+from evenshard.simulator.synced_folder import SyncedFolder
+from training.contract.layout import (
+    BREAKPOINTS_VARIABLE,
+    BULLETIN_VARIABLE,
+    DEFAULT_BASE_DIR,
+    PEERS_VARIABLE,
+)
 from training.contract.paths import ContainerPaths
 from training.shards.assignment import host_names
 
-OUTPUT_ARCHIVE: Final = "output.tar.gz"
+_CHECKPOINTS_PATH: Final = f"{DEFAULT_BASE_DIR}/checkpoints"
+_TENSORBOARD_PATH: Final = f"{DEFAULT_BASE_DIR}/output/tensorboard"
+"""SageMaker's own LocalPath, where a definition gives none."""
 
 
 def run_training(run: StepRun) -> Outcome:
@@ -27,24 +44,146 @@ def run_training(run: StepRun) -> Outcome:
 
     Raises:
         StepFailedError: data is missing, a host failed, or two hosts wrote one model file.
+        StepStoppedError: all hosts were told to stop, and did.
     """
-    job = _training_job(run)
-    places = run_job(run, job, _MetricReader(run).read)
-    model_uri = _store_artifacts(run, job, places)
+    _note_what_differs(run)
+    began_s = time.monotonic()
+    metrics = MetricReader(run)
+    while True:
+        attempt = _Attempt(run, elapsed_s=time.monotonic() - began_s)
+        exits = attempt.run(metrics)
+        if not attempt.injector.interrupted:
+            break
+        run.record.interruptions += 1
+        _check_wait(run, time.monotonic() - began_s)
+    judge(exits, attempt.job, attempt.places)
+    model_uri = store_artifacts(run, attempt.job, attempt.places)
     return Outcome(
         properties={
             **run.arguments,
-            "TrainingJobName": job.name,
-            "TrainingJobArn": job.environment["TRAINING_JOB_ARN"],
+            "TrainingJobName": attempt.job.name,
+            "TrainingJobArn": attempt.job.environment["TRAINING_JOB_ARN"],
             "TrainingJobStatus": "Completed",
             "ModelArtifacts": {"S3ModelArtifacts": model_uri},
         }
     )
 
 
-def _training_job(run: StepRun) -> Job:
+class _Attempt:
+    """The hosts of a job from their start to their end, or to the loss of a spot instance."""
+
+    def __init__(self, run: StepRun, *, elapsed_s: float) -> None:
+        self._run = run
+        number = f"{run.record.attempts}-{run.record.interruptions}"
+        self.injector = Injector(
+            run.workspace.faults,
+            run.workspace.step_folder(run.step).resolve() / "breakpoints" / number,
+            devices_per_host=run.workspace.devices_per_host,
+            report=self._tell,
+        )
+        variable = self.injector.variable()
+        faults = {BREAKPOINTS_VARIABLE: variable} if variable is not None else {}
+        self.job = _training_job(run, elapsed_s, self._watch, faults)
+        self.places = lay_hosts(run, self.job)
+        self._synced = _synced_folders(run, self.job, self.places)
+
+    def run(self, metrics: MetricReader) -> list[HostExit]:
+        """Run all hosts to their end; what they left is in the store then."""
+        lost: list[str] = []
+        try:
+            exits = run_job(self._run, self.job, self.places, metrics.read)
+            lost = [host_exit.host for host_exit in exits if host_exit.lost]
+        finally:
+            for folder in self._synced:
+                folder.sweep(lost=lost)
+        return exits
+
+    def _watch(self, hosts: RunningHosts) -> None:
+        self.injector.watch(hosts)
+        for folder in self._synced:
+            folder.look(lost=hosts.lost())
+
+    def _tell(self, fault: Fault) -> None:
+        self._run.workspace.report(FaultHappened(step=self._run.step.name, fault=fault.text))
+
+
+def _note_what_differs(run: StepRun) -> None:
+    report = run.workspace.report
+    spot = run.arguments.get("EnableManagedSpotTraining", False)
+    kinds = {planned.fault.kind for planned in run.workspace.faults.open()}
+    if FaultKind.SPOT in kinds and not spot:
+        text = "uses no spot instances: on SageMaker nothing would interrupt it like this."
+        report(Noted(text=f"{run.step.name} {text}"))
+    fast = fast_channels(run)
+    if fast:
+        text = f"{' and '.join(fast)}: FastFile is simulated by copies; nothing is streamed."
+        report(Noted(text=text))
+
+
+def _check_wait(run: StepRun, elapsed_s: float) -> None:
+    limit_s = run.arguments["StoppingCondition"].get("MaxWaitTimeInSeconds")
+    if limit_s is not None and elapsed_s > limit_s:
+        raise StepFailedError(
+            f"MaxWaitTimeExceeded: with its interruptions the job took longer than its "
+            f"MaxWaitTimeInSeconds, {limit_s}. Raise it."
+        )
+    text = f"{run.step.name} was interrupted; it starts again from its checkpoints."
+    if "CheckpointConfig" not in run.arguments:
+        text = f"{run.step.name} was interrupted and has no CheckpointConfig: it starts all over."
+    run.workspace.report(Noted(text=text))
+
+
+def _synced_folders(
+    run: StepRun, job: Job, places: Mapping[str, ContainerPaths]
+) -> list[SyncedFolder]:
+    store = run.workspace.store
+    synced = []
+    checkpoints = run.arguments.get("CheckpointConfig")
+    if checkpoints is not None:
+        folders = _folders(run, checkpoints, _CHECKPOINTS_PATH, places)
+        synced.append(SyncedFolder(store, checkpoints["S3Uri"], folders, deletes=True))
+        _bring_former_checkpoints(run, checkpoints["S3Uri"])
+        synced[0].restore()
+    tensorboard = run.arguments.get("TensorBoardOutputConfig")
+    if tensorboard is not None:
+        folders = _folders(run, tensorboard, _TENSORBOARD_PATH, places)
+        uri = join_uri(tensorboard["S3OutputPath"], f"{job.name}/tensorboard-output")
+        synced.append(SyncedFolder(store, uri, folders, deletes=False))
+    return synced
+
+
+def _folders(
+    run: StepRun,
+    config: Mapping[str, Any],
+    default: str,
+    places: Mapping[str, ContainerPaths],
+) -> dict[str, Any]:
+    place = PurePosixPath(config.get("LocalPath", default))
+    if not place.is_relative_to(DEFAULT_BASE_DIR) or ".." in place.parts:
+        raise DefinitionError(
+            run.path, f"LocalPath {place} is not below {DEFAULT_BASE_DIR}/. Put it there."
+        )
+    below = place.relative_to(DEFAULT_BASE_DIR)
+    return {host: paths.base_dir / below for host, paths in places.items()}
+
+
+def _bring_former_checkpoints(run: StepRun, uri: str) -> None:
+    """Copy the checkpoints of the run that --resume names, once."""
+    former = run.workspace.former
+    if former is None or run.record.attempts > 1 or run.record.interruptions:
+        return
+    count = former.copy_checkpoints(uri, run.workspace.execution_id, run.workspace.store)
+    if count == 0:
+        raise StepFailedError(
+            f"--resume {former.execution_id}: that run left no checkpoints. Start anew without it."
+        )
+    text = f"{run.step.name} goes on from the checkpoints of {former.execution_id}."
+    run.workspace.report(Noted(text=text))
+
+
+def _training_job(run: StepRun, elapsed_s: float, watch: Watch, faults: Mapping[str, str]) -> Job:
     arguments = run.arguments
-    name = run.workspace.job_name(run.step)
+    name = run.workspace.job_name(run.step, run.record.attempts)
     hosts = host_names(arguments["ResourceConfig"]["InstanceCount"])
     devices = run.workspace.devices_per_host
     ports = iter(free_ports(1 + len(hosts) * devices))
@@ -53,7 +192,7 @@ def _training_job(run: StepRun) -> Job:
     return Job(
         name=name,
         hosts=hosts,
-        inputs=[_job_input(channel) for channel in arguments.get("InputDataConfig", [])],
+        inputs=channels(run),
         command=container_command(specification, f"{run.path}.AlgorithmSpecification"),
         environment={
             **arguments.get("Environment", {}),
@@ -64,134 +203,11 @@ def _training_job(run: StepRun) -> Job:
             ),
             PEERS_VARIABLE: json.dumps(peers),
             BULLETIN_VARIABLE: f"127.0.0.1:{next(ports)}",
+            **faults,
         },
         limit_s=arguments["StoppingCondition"].get("MaxRuntimeInSeconds", DEFAULT_LIMIT_S),
-        lay=lambda paths, host, shares: _lay(run, paths, host, shares),
+        elapsed_s=elapsed_s,
+        lay=lambda paths, host, shares: lay_host(run, paths, host, shares),
         failure_file=lambda paths: paths.failure_file,
-    )
-
-
-def _job_input(channel: Mapping[str, Any]) -> JobInput:
-    source = channel["DataSource"]["S3DataSource"]
-    return JobInput(
-        name=channel["ChannelName"],
-        uri=source["S3Uri"],
-        sharded=source.get("S3DataDistributionType") == SHARDED,
-    )
-
-
-def _lay(run: StepRun, paths: ContainerPaths, host: str, shares: Sequence[Share]) -> None:
-    resources = run.arguments["ResourceConfig"]
-    hosts = list(host_names(resources["InstanceCount"]))
-    group = {
-        "instance_group_name": HOST_GROUP,
-        "instance_type": resources["InstanceType"],
-        "hosts": hosts,
-    }
-    documents = {
-        paths.hyperparameters_file: run.arguments.get("HyperParameters", {}),
-        paths.resource_config_file: {
-            "current_host": host,
-            "current_instance_type": resources["InstanceType"],
-            "current_group_name": HOST_GROUP,
-            "hosts": hosts,
-            "instance_groups": [group],
-            "network_interface_name": loopback_interface(),
-        },
-        paths.input_data_config_file: {
-            channel["ChannelName"]: _channel_document(channel)
-            for channel in run.arguments.get("InputDataConfig", [])
-        },
-    }
-    for file, document in documents.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    for folder in (paths.model_dir, paths.output_data_dir):
-        folder.mkdir(parents=True)
-    for share in shares:
-        channel = paths.channel(share.input.name)
-        lay(share, host, channel, run.workspace.store)
-        write_manifest(share, host, channel.parent)
-
-
-def _channel_document(channel: Mapping[str, Any]) -> dict[str, str]:
-    source = channel["DataSource"]["S3DataSource"]
-    document = {
-        "TrainingInputMode": "File",
-        "S3DistributionType": source.get("S3DataDistributionType", "FullyReplicated"),
-        "RecordWrapperType": "None",
-    }
-    if "ContentType" in channel:
-        document["ContentType"] = channel["ContentType"]
-    return document
-
-
-class _MetricReader:
-    """Finds the values of metric definitions in the output of all hosts."""
-
-    def __init__(self, run: StepRun) -> None:
-        self._run = run
-        specification = run.arguments["AlgorithmSpecification"]
-        path = f"{run.path}.AlgorithmSpecification.MetricDefinitions"
-        self._patterns = {
-            definition["Name"]: _pattern(definition["Regex"], path)
-            for definition in specification.get("MetricDefinitions", [])
-        }
-
-    def read(self, host: str, line: str) -> None:
-        """Keep and report the values in one line."""
-        values: dict[str, float] = {}
-        for name, pattern in self._patterns.items():
-            match = pattern.search(line)
-            if match:
-                try:
-                    values[name] = float(match.group(1))
-                except ValueError:
-                    continue  # SageMaker drops what is no number
-        for name, value in values.items():
-            self._run.record.metrics.setdefault(name, []).append(value)
-        if values:
-            self._run.workspace.report(
-                MetricsSeen(step=self._run.step.name, host=host, line=line, values=values)
-            )
-
-
-def _pattern(regex: str, path: str) -> re.Pattern[str]:
-    try:
-        pattern = re.compile(regex)
-    except re.error as error:
-        raise DefinitionError(path, f"{regex!r} is no regular expression: {error}.") from error
-    if pattern.groups < 1:
-        raise DefinitionError(path, f"{regex!r} has no group. Put the number in parentheses.")
-    return pattern
-
-
-def _store_artifacts(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]) -> str:
-    model = merge({host: paths.model_dir for host, paths in places.items()})
-    _refuse_clashes(model)
-    output = merge({host: paths.output_data_dir for host, paths in places.items()})
-    for name, hosts in output.clashes.items():
-        text = (
-            f"{OUTPUT_ARCHIVE}: {' and '.join(hosts)} wrote {name}. SageMaker keeps one of them, "
-            f"nobody knows which; here it is that of {hosts[-1]}. Write below a folder per host."
-        )
-        run.workspace.report(Noted(text=text))
-    target = join_uri(run.arguments["OutputDataConfig"]["S3OutputPath"], f"{job.name}/output")
-    for archive, merged in ((MODEL_ARCHIVE, model), (OUTPUT_ARCHIVE, output)):
-        if merged.files:
-            packed = run.workspace.step_folder(run.step) / archive
-            pack(merged.files, packed)
-            run.workspace.store.upload(packed, join_uri(target, archive))
-            packed.unlink()
-    return join_uri(target, MODEL_ARCHIVE)
-
-
-def _refuse_clashes(model: Merged) -> None:
-    if not model.clashes:
-        return
-    found = "; ".join(f"{' and '.join(hosts)} wrote {n}" for n, hosts in model.clashes.items())
-    raise StepFailedError(
-        f"the hosts wrote the same model files: {found}. SageMaker would merge them into one "
-        f"{MODEL_ARCHIVE}, keep one of them silently, and nobody knows which. Write the model on "
-        "the chief only, or under a name per host."
+        watch=watch,
     )

@@ -29,6 +29,9 @@ class MemoryStore:
     def upload(self, file: Path, uri: str) -> None:
         self.contents[uri] = file.read_bytes()
 
+    def delete(self, uri: str) -> None:
+        self.contents.pop(uri, None)
+
     def exists(self, uri: str) -> bool:
         return uri in self.contents
 

@@ -84,8 +84,8 @@ def test_a_branch_comes_after_its_condition_and_what_the_condition_reads() -> No
             "Steps.Inner: a Condition step inside a Condition step",
         ),
         (
-            [training_step(CheckpointConfig={"S3Uri": "s3://b/c"})],
-            "Steps.Train.Arguments.CheckpointConfig: the simulator does not support this field",
+            [training_step(DebugHookConfig={"S3OutputPath": "s3://b/c"})],
+            "Steps.Train.Arguments.DebugHookConfig: the simulator does not support this field",
         ),
         (
             [fail_step("A", "a", RetryPolicies=[])],

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from evenshard.simulator import hosts
-from evenshard.simulator.hosts import HostCommand, JobTimeoutError, free_ports, run_hosts
+from evenshard.simulator.hosts import HostCommand, JobTimeoutError, RunningHosts, run_hosts
+from evenshard.simulator.network import free_ports
 from evenshard.simulator.processes import clean_environment, marked_processes
 
 # A child in a session of its own, as torchrun starts its ranks: no process group holds it.
@@ -96,6 +97,68 @@ def test_the_time_limit_ends_even_a_host_that_ignores_the_signal(
     with pytest.raises(JobTimeoutError):
         run_hosts([host], lambda *_: None, limit_s=1)
     assert left_of(host) == []
+
+
+def once(act: Callable[[RunningHosts], None]) -> hosts.Watch:
+    """Act on the hosts when they are up, and never again."""
+    acted: list[bool] = []
+
+    def watch(running: RunningHosts) -> None:
+        logs = [each.command.base_dir / "log.txt" for each in running.running]
+        up = all(log.is_file() and log.read_text() for log in logs)
+        if up and not acted:
+            acted.append(True)
+            act(running)
+
+    return watch
+
+
+def test_a_told_host_that_ignores_it_is_killed_after_the_grace(command: Make) -> None:
+    host = command("algo-1", STUBBORN)
+    (host_exit,) = run_hosts(
+        [host],
+        lambda *_: None,
+        limit_s=60,
+        grace_s=0.3,
+        watch=once(lambda running: running.tell("algo-1")),
+    )
+    assert (host_exit.return_code, host_exit.told, host_exit.stopped) == (
+        -signal.SIGKILL,
+        True,
+        False,
+    )
+
+
+def test_only_the_named_host_is_told(command: Make) -> None:
+    code = "import time; print('up', flush=True); time.sleep(1)"
+    exits = run_hosts(
+        [command("algo-1", code), command("algo-2", code)],
+        lambda *_: None,
+        limit_s=60,
+        watch=once(lambda running: running.tell("algo-2")),
+    )
+    assert [(e.return_code, e.told) for e in exits] == [(0, False), (-signal.SIGTERM, True)]
+
+
+def test_a_lost_host_is_gone_with_all_its_processes(command: Make) -> None:
+    host = command("algo-1", f"{ORPHAN}; print('up', flush=True); import time; time.sleep(600)")
+    (host_exit,) = run_hosts(
+        [host], lambda *_: None, limit_s=60, watch=once(lambda running: running.lose("algo-1"))
+    )
+    assert (host_exit.return_code, host_exit.lost) == (-signal.SIGKILL, True)
+    assert left_of(host) == []
+
+
+def test_a_deaf_survivor_is_no_timeout(command: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hosts, "_PEERS_GRACE_S", 0.2)
+    failing = "import time; time.sleep(0.5); raise SystemExit(3)"
+    exits = run_hosts(
+        [command("algo-1", STUBBORN), command("algo-2", failing)],
+        lambda *_: None,
+        limit_s=60,
+        grace_s=0.3,
+    )
+    assert [(e.return_code, e.stopped) for e in exits] == [(-signal.SIGKILL, True), (3, False)]
 
 
 def test_an_interrupt_ends_every_process(command: Make, monkeypatch: pytest.MonkeyPatch) -> None:

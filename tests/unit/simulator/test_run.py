@@ -117,6 +117,8 @@ def test_result_json_is_what_the_result_says(request_: SimulationRequest) -> Non
         "parameters",
         "steps",
         "model_package",
+        "faults",
+        "resumed_from",
     ]
     assert document["pipeline"] == "small-pytorch"
     assert document["status"] == "Succeeded"
@@ -131,6 +133,8 @@ def test_result_json_is_what_the_result_says(request_: SimulationRequest) -> Non
         "failure_reason",
         "hosts",
         "metrics",
+        "attempts",
+        "interruptions",
     ]
     definition = json.loads((result.folder / "definition.json").read_text())
     assert definition == small_pipeline()
