@@ -98,24 +98,12 @@ class TrainingPipeline(Construct):
             encrypt_traffic=settings.network.encrypt_traffic,
             tags=environment_tags(settings),
         )
-        pipeline_role = PipelineRole(
+        role = PipelineRole(
             self,
             "PipelineRole",
             access=PipelineAccess(pipeline_name=name, deployment=deployment, data=data),
         ).role
-        definition = pipeline_definition(settings, deployment)
-        check(definition)
-        pipeline = sagemaker.CfnPipeline(
-            self,
-            "Pipeline",
-            pipeline_name=name,
-            pipeline_description="Trains on sharded data, evaluates, registers what passes",
-            # The key is PascalCase and the text is made by CDK, which resolves tokens inside.
-            pipeline_definition={
-                "PipelineDefinitionBody": Stack.of(self).to_json_string(definition)
-            },
-            role_arn=pipeline_role.role_arn,
-        )
+        pipeline = self._pipeline(name, settings, deployment, role.role_arn)
         if settings.target.has_model_package_groups:
             pipeline.add_resource_dependency(self._model_package_group(name))
         else:
@@ -125,6 +113,23 @@ class TrainingPipeline(Construct):
                 "Once, before the first start: CloudFormation makes no such group in this region",
             )
         self._outputs(name)
+
+    def _pipeline(
+        self, name: str, settings: Settings, deployment: Deployment, role_arn: str
+    ) -> sagemaker.CfnPipeline:
+        definition = pipeline_definition(settings, deployment)
+        check(definition)
+        return sagemaker.CfnPipeline(
+            self,
+            "Pipeline",
+            pipeline_name=name,
+            pipeline_description="Trains on sharded data, evaluates, registers what passes",
+            # The key is PascalCase and the text is made by CDK, which resolves tokens inside.
+            pipeline_definition={
+                "PipelineDefinitionBody": Stack.of(self).to_json_string(definition)
+            },
+            role_arn=role_arn,
+        )
 
     def _model_package_group(self, name: str) -> sagemaker.CfnModelPackageGroup:
         group = sagemaker.CfnModelPackageGroup(

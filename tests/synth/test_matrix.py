@@ -15,18 +15,12 @@ from typing import Any
 import pytest
 
 from infra.settings import Settings, load_settings
+from tests.synth.choices import CHOICES, COMBINATIONS, combined, name_of
 from tests.synth.conftest import Assembly
 from tests.synth.granted_access import grants, resolved_templates, roles
-from tests.synth.pairwise import pairwise
 from tests.synth.required_access import required
 from tests.synth.test_snapshots import compare
-from tests.synth.variants import (
-    IMPORTED_NETWORK,
-    NEW_NETWORK,
-    NO_NETWORK,
-    settings_with,
-    synthesized,
-)
+from tests.synth.variants import settings_with, synthesized
 from training.contract.layout import FRAMEWORKS
 
 pytestmark = pytest.mark.timeout(300)
@@ -34,32 +28,6 @@ pytestmark = pytest.mark.timeout(300)
 ENVIRONMENTS = ("dev", "prod")
 REGIONS = {"aws": "eu-west-1", "aws-cn": "cn-north-1", "aws-us-gov": "us-gov-west-1"}
 CHINESE_REGISTRY = "727897471807.dkr.ecr.cn-north-1.amazonaws.com.cn"
-
-CHOICES: dict[str, dict[str, dict[str, Any]]] = {
-    "network": {
-        "none": {"network": NO_NETWORK},
-        "new": {"network": NEW_NETWORK},
-        "imported": {"network": IMPORTED_NETWORK},
-    },
-    "capacity": {
-        "on-demand": {"training.capacity": {"kind": "on-demand"}},
-        "warm-pool": {"training.capacity": {"kind": "warm-pool", "keep_alive_s": 600}},
-    },
-    "input": {
-        "copied": {"training.input_mode": "File"},
-        "streamed": {"training.input_mode": "FastFile"},
-    },
-    "frameworks": {
-        "both": {"frameworks": FRAMEWORKS},
-        **{framework: {"frameworks": (framework,)} for framework in FRAMEWORKS},
-    },
-    "start": {
-        "by hand": {},
-        "by the clock": {"triggers.schedule": "rate(7 days)"},
-    },
-}
-"""Factor -> its values -> the settings that they stand for."""
-COMBINATIONS = pairwise({factor: list(values) for factor, values in CHOICES.items()})
 
 Made = Callable[[str, Callable[[], Settings]], Assembly]
 
@@ -88,19 +56,6 @@ def in_partition(environment: str, partition: str) -> Settings:
                 "public.ecr.aws/deep-learning-containers", CHINESE_REGISTRY
             )
     return Settings.model_validate(values)
-
-
-def combined(combination: Mapping[str, str]) -> Settings:
-    changes: dict[str, Any] = {}
-    for factor, value in combination.items():
-        changes |= CHOICES[factor][value]
-    if combination["start"] == "by the clock":
-        changes["triggers.on_schedule"] = changes["frameworks"]
-    return settings_with(changes)
-
-
-def name_of(combination: Mapping[str, str]) -> str:
-    return ", ".join(combination.values())
 
 
 def texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
@@ -216,7 +171,7 @@ def outline(assembly: Assembly) -> dict[str, Any]:
 
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=name_of)
 class TestCombinations:
-    """Network x capacity x frameworks x start, every two values together at least once."""
+    """Network x capacity x input x frameworks x start, every two values together at least once."""
 
     @pytest.fixture
     def assembly(self, made: Made, combination: Mapping[str, str]) -> Assembly:
@@ -244,6 +199,13 @@ class TestCombinations:
             config = assembly.step("Train", framework)["ResourceConfig"]
             waits = combination["capacity"] == "warm-pool"
             assert config.get("KeepAlivePeriodInSeconds") == (600 if waits else None)
+
+    def test_input_mode(
+        self, assembly: Assembly, combination: Mapping[str, str], deployed: tuple[str, ...]
+    ) -> None:
+        for framework in deployed:
+            algorithm = assembly.step("Train", framework)["AlgorithmSpecification"]
+            assert algorithm["TrainingInputMode"] == combination["input"]
 
     def test_network(
         self, assembly: Assembly, combination: Mapping[str, str], deployed: tuple[str, ...]

@@ -11,6 +11,7 @@ from tests.synth.test_snapshots import UPDATE
 pytestmark = pytest.mark.timeout(300)
 
 DOCUMENT = REPOSITORY_ROOT / "docs" / "security.md"
+ACCOUNT_ARN = r"Resource::arn:<AWS::Partition>:(\w+):<AWS::Region>:<AWS::AccountId>:"
 TABLE = re.compile(r"(?<=<!-- findings -->\n).*?(?=<!-- end of findings -->)", re.DOTALL)
 
 
@@ -18,7 +19,7 @@ def finding(acknowledged: str) -> str:
     """cdk-nag's name of a finding, shortened to what tells it apart."""
     name = acknowledged.removeprefix("AwsSolutions::AwsSolutions-")
     name = re.sub(r"Resource::[\w-]+:ExportsOutputFnGetAttData\w+Arn\w+/", "BUCKET/", name)
-    return re.sub(r"Resource::arn:<AWS::Partition>:(\w+):[^:]+:[^:]+:", r"ACCOUNT:\1:", name)
+    return re.sub(ACCOUNT_ARN, r"ACCOUNT:\1:", name)
 
 
 def table(assembly: Assembly) -> str:
