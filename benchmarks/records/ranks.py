@@ -1,4 +1,4 @@
-"""Two ranks on 127.0.0.1 that compute something together over gloo."""
+"""Some ranks on 127.0.0.1, two by default, that compute something together over gloo."""
 
 import os
 import tempfile
@@ -15,8 +15,8 @@ Program = Callable[[int, Path, Any], dict[str, Any]]
 """(rank, a folder that all ranks share, what to do) -> a result; that of rank 0 counts."""
 
 
-def run_ranks(program: Program, task: Any) -> dict[str, Any]:  # noqa: ANN401 - the program's own
-    """Run a function of a module on all ranks.
+def run_ranks(program: Program, task: Any, ranks: int = RANKS) -> dict[str, Any]:  # noqa: ANN401 - the program's own
+    """Run a function of a module on so many ranks.
 
     Returns:
         What it returned on rank 0.
@@ -25,17 +25,24 @@ def run_ranks(program: Program, task: Any) -> dict[str, Any]:  # noqa: ANN401 - 
     results = context.SimpleQueue()
     with tempfile.TemporaryDirectory() as folder:
         spawn: Any = multiprocessing.spawn  # type: ignore[attr-defined] # torch does not export it
-        spawn(_rank, args=(program, task, Path(folder), results), nprocs=RANKS, join=True)
+        spawn(_rank, args=(program, task, Path(folder), results, ranks), nprocs=ranks, join=True)
     result: dict[str, Any] = results.get()
     return result
 
 
-def _rank(rank: int, program: Program, task: Any, folder: Path, results: Any) -> None:  # noqa: ANN401
+def _rank(
+    rank: int,
+    program: Program,
+    task: Any,  # noqa: ANN401 - the program's own
+    folder: Path,
+    results: Any,  # noqa: ANN401 - a queue of a context, which has no public type
+    ranks: int,
+) -> None:
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     # One thread each: two ranks with as many threads as cores each would only disturb each other.
     torch.set_num_threads(1)
     distributed.init_process_group(
-        "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=RANKS
+        "gloo", init_method=f"file://{folder}/store", rank=rank, world_size=ranks
     )
     result = program(rank, folder, task)
     if rank == 0:

@@ -16,15 +16,13 @@ from benchmarks.records.jobs import Job
 from benchmarks.records.ranks import RANKS, run_ranks
 from training.contract.breakpoints import Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.contract.layout import PYTORCH
-from training.pytorch.checkpoint import EpochLosses, LearnerTensors
+from training.pytorch.checkpoint import keep
 from training.pytorch.loop import Learner, train_epoch
+from training.pytorch.pace import Pace
 from training.pytorch.ranks import Ranks
 from training.pytorch.tasks.text import TextTask
 from training.records import LoaderSettings, RecordLoader, agree, find_shards
 from training.records.encoding import example_output
-from training.trainer.keeping import Keeping, KeptJob
-from training.trainer.kept import KeptTraining
 
 STEPS: Final = 60
 """Of an epoch."""
@@ -76,23 +74,18 @@ class _Loops:
             device=torch.device("cpu"),
         )
         self._task = TextTask(TrainingHyperparameters(batch_size=batch_size))
-        self._learner = Learner.new(self._task, self._ranks)
+        self._learner = Learner.new(self._task, self._ranks, total_updates=1)
+        self._pace = Pace(self._ranks, 0, lambda _: None)
         shards = find_shards(folder)
         settings = LoaderSettings(batch_size=batch_size, seed=0, output=example_output(shards))
         self._loader = RecordLoader(shards, settings=settings, part=0, parts=1)
-        losses = EpochLosses(self._ranks)
-        tensors = LearnerTensors(self._learner, self._ranks)
-        self._keeping = Keeping(
-            KeptTraining(tensors, losses, self._loader, self._ranks, self._task.settings),
+        self._keeping = keep(
+            self._learner,
+            self._loader,
             self._ranks,
-            KeptJob(
-                framework=PYTORCH,
-                settings=self._task.settings,
-                identity={},
-                folder=folder / "no-checkpoints",
-                host=f"algo-{rank + 1}",
-            ),
-            Breakpoints(None, rank),
+            folder=folder / "no-checkpoints",
+            host=f"algo-{rank + 1}",
+            breakpoints=Breakpoints(None, rank),
         )
         self._tensors = [self._task.encode(batch) for batch in self._loader.epoch(0)]
 
@@ -104,7 +97,8 @@ class _Loops:
             host_rank=self._ranks.rank,
             all_gather=self._ranks.all_gather,
         )
-        train_epoch(self._learner, self._loader.epoch(epoch), plan, self._ranks, self._keeping)
+        batches = self._loader.epoch(epoch)
+        train_epoch(self._learner, batches, plan, self._ranks, self._keeping, self._pace)
 
     def in_memory(self, _epoch: int) -> None:
         """Take the same steps on what was encoded before, and nothing else."""

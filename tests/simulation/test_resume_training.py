@@ -164,6 +164,29 @@ def test_other_hyperparameters_are_refused_by_name(stopped: Stopped, tmp_path: P
     assert "learning_rate was 0.005 and is 0.5" in host.failure
 
 
+SHARDED = {
+    "parallelism": "fsdp",
+    "gradient_accumulation_steps": "2",
+    "schedule": "cosine",
+    "max_grad_norm": "0.5",
+}
+"""Every rank keeps its shards of weights and optimizer; updates are made of two batches."""
+
+
+def test_shards_of_a_model_go_on_bit_by_bit_and_on_other_ranks(tmp_path: Path) -> None:
+    whole = go_on(job(tmp_path / "whole", **SHARDED), None)
+    stopped = stop(tmp_path, at(STEP, 3), **SHARDED)
+    resumed = go_on(job(tmp_path / "resumed", **SHARDED), stopped.checkpoints)
+    alone = replace(job(tmp_path / "alone", **SHARDED), shards=OTHER_SHARDS, devices_per_host=1)
+    others = go_on(alone, stopped.checkpoints)
+    for hosts in (whole, resumed, others):
+        assert {host.exit_code for host in hosts} == {0}, [host.log for host in hosts]
+    assert equal_bits(weights(resumed), weights(whole))
+    assert losses(resumed) == losses(whole)
+    assert weights(others).keys() == weights(whole).keys()
+    assert "Going on from the checkpoint of step" in others[0].log
+
+
 # Other hosts
 
 

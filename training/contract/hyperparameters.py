@@ -107,7 +107,7 @@ class TrainingHyperparameters:
     batch_size: Annotated[int, Range(minimum=1, maximum=2**31 - 1)] = 32
     """Records per rank and step."""
     learning_rate: Annotated[float, Range(above=0)] = 0.005
-    """AdamW's step size, the same in every epoch."""
+    """AdamW's step size; with a schedule, the largest."""
     seed: Annotated[int, Range(minimum=0, maximum=2**63 - 1)] = 0
     """Of the initial weights and of the order of the records."""
     task: Annotated[str, _TASK_FORM, Only(PYTORCH)] = TEXT_TASK
@@ -120,9 +120,28 @@ class TrainingHyperparameters:
     left, each record counts alike. drop: all stop as soon as one has no full batch left."""
     dtype: Literal["float32", "float64"] = "float32"
     """Of weights and gradients; float64 is for comparing runs digit by digit."""
-    max_grad_norm: Annotated[float, Range(minimum=0), Only(TENSORFLOW)] = 0.0
+    mixed_precision: Annotated[Literal["off", "bf16", "fp16", "auto"], Only(PYTORCH)] = "off"
+    """What models compute in, weights aside. auto: bf16 on GPUs that have it, fp16 on others, off
+    on processors. fp16 scales losses so that small gradients do not vanish."""
+    tf32: Annotated[bool, Only(PYTORCH)] = False
+    """Whether GPUs may multiply float32 matrices with 10 of 23 bits."""
+    parallelism: Annotated[Literal["ddp", "fsdp"], Only(PYTORCH)] = "ddp"
+    """ddp: every rank holds the whole model. fsdp: its shard of the weights, gradients and
+    optimizer, for models that are too large; more communication."""
+    compile: Annotated[bool, Only(PYTORCH)] = False
+    """Whether torch.compile makes kernels for the model, which takes a minute or so at first."""
+    gradient_accumulation_steps: Annotated[int, Range(minimum=1, maximum=2**20), Only(PYTORCH)] = 1
+    """Batches of each rank that make one optimizer update, as if they were one batch."""
+    max_grad_norm: Annotated[float, Range(minimum=0)] = 0.0
     """Gradients whose norm, over all weights, is greater are scaled down to it; 0: never. The norm
     is that of the exact gradient, of all ranks together."""
+    schedule: Annotated[Literal["constant", "cosine"], Only(PYTORCH)] = "constant"
+    """Of the learning rate after the warm-up; cosine: down to 0 at the end of the last epoch."""
+    warmup_steps: Annotated[int, Range(minimum=0, maximum=2**31 - 1), Only(PYTORCH)] = 0
+    """Updates on which the learning rate grows to its largest."""
+    log_every_steps: Annotated[int, Range(minimum=0, maximum=2**31 - 1), Only(PYTORCH)] = 100
+    """Updates of an epoch between two lines with loss, records per second and the share of time
+    spent waiting for data; 0: none."""
     architecture: Annotated[Literal["bag", "transformer"], Only(PYTORCH)] = "bag"
     """Of the task text. bag: a text's n-grams, in no order; transformer: its words, in order."""
     hash_buckets: Annotated[int, Range(minimum=1, maximum=2**24), Only(PYTORCH)] = 2**16
@@ -178,7 +197,15 @@ class _Dataclass(Protocol):
 
 
 _NO_COURSE: Final = frozenset(
-    ("epochs", "checkpoint_every_s", "keep_checkpoints", "stop_wait_s", "collective_timeout_s")
+    (
+        "epochs",
+        "checkpoint_every_s",
+        "keep_checkpoints",
+        "stop_wait_s",
+        "collective_timeout_s",
+        "compile",
+        "log_every_steps",
+    )
 )
 """Hyperparameters that a training may go on with other values of."""
 

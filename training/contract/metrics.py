@@ -1,6 +1,7 @@
 """The one truth about metric lines: the trainers print them, the training job's regexes read them.
 
-SageMaker scrapes the output of all hosts, so only the chief prints such lines: one per epoch.
+SageMaker scrapes the output of all hosts, so only the chief prints such lines: one per epoch and,
+between, one for every so many updates. TensorBoard gets the same numbers under the same names.
 """
 
 from collections.abc import Mapping
@@ -47,29 +48,47 @@ EPOCH_METRICS: Final = (
     VALIDATION_R2,
     RECORDS_PER_SECOND,
 )
-"""All that a line may hold; a task has either an accuracy or an R²."""
+"""All that an epoch's line may hold; a task has either an accuracy or an R²."""
+
+STEP_LOSS: Final = Metric("train:step_loss", "step_loss", 5)
+"""Mean over the records of all ranks since the last such line."""
+STEP_RECORDS_PER_SECOND: Final = Metric(
+    "train:step_records_per_second", "step_records_per_second", 1
+)
+"""Records of all ranks since the last such line, over the wall time."""
+DATA_WAIT_SHARE: Final = Metric("train:data_wait_share", "data_wait_share", 4)
+"""The part of the ranks' time since the last such line that they waited for batches, 0..1."""
+LEARNING_RATE: Final = Metric("train:learning_rate", "learning_rate", 8)
+"""Of the next update."""
+
+STEP_METRICS: Final = (STEP_LOSS, STEP_RECORDS_PER_SECOND, DATA_WAIT_SHARE, LEARNING_RATE)
+"""All that a line between epochs' ends may hold."""
+
+METRICS: Final = (*EPOCH_METRICS, *STEP_METRICS)
 
 
-def format_line(epoch: int, values: Mapping[Metric, float]) -> str:
+def format_line(epoch: int, values: Mapping[Metric, float], *, step: int | None = None) -> str:
     """Write one metric line: `epoch=3; train_loss=0.20843; validation_loss=0.19001; ...`.
 
     Args:
-        epoch: epochs done, counted from 1.
-        values: of some of EPOCH_METRICS.
+        epoch: that was done, or is being done; counted from 1.
+        values: of some of METRICS.
+        step: updates done in all, `epoch=3; step=700; step_loss=0.2; ...`; None: the epoch is over.
 
     Raises:
-        KeyError: a metric is none of EPOCH_METRICS, so that no regex would find it.
+        KeyError: a metric is none of METRICS, so that no regex would find it.
     """
-    if unknown := [metric.key for metric in values if metric not in EPOCH_METRICS]:
-        raise KeyError(f"{unknown}: the metrics of a line are EPOCH_METRICS.")
+    if unknown := [metric.key for metric in values if metric not in METRICS]:
+        raise KeyError(f"{unknown}: the metrics of a line are METRICS.")
     numbers = (
         f"{metric.key}={values[metric]:.{metric.decimals}f}"
-        for metric in EPOCH_METRICS
+        for metric in METRICS
         if metric in values
     )
-    return "; ".join((f"epoch={epoch}", *numbers))
+    begin = (f"epoch={epoch}",) if step is None else (f"epoch={epoch}", f"step={step}")
+    return "; ".join((*begin, *numbers))
 
 
 def metric_definitions() -> list[dict[str, str]]:
     """The MetricDefinitions of a training job (at most 40, a regex at most 500 characters)."""
-    return [{"Name": metric.name, "Regex": metric.regex} for metric in EPOCH_METRICS]
+    return [{"Name": metric.name, "Regex": metric.regex} for metric in METRICS]

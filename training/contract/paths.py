@@ -80,6 +80,11 @@ class ContainerPaths:
         return self.output_dir / "message"
 
     @property
+    def tensorboard_dir(self) -> Path:
+        """TensorBoard events, which SageMaker copies out while the job runs."""
+        return self.output_dir / "tensorboard"
+
+    @property
     def processing_dir(self) -> Path:
         """Inputs and outputs of a processing job."""
         return self.base_dir / "processing"

@@ -1,8 +1,9 @@
 """What a rank of the trainer keeps in a checkpoint, and how it takes it over again.
 
-Weights and the state of the optimizer are equal on all ranks: rank 0 alone writes them. Every rank
-writes what is its own: buffers, such as the statistics of batch normalizations, and the states of
-random generators.
+Every rank writes what is its own: buffers, such as the statistics of batch normalizations, and the
+states of random generators. With ddp, weights and the state of the optimizer are equal on all
+ranks: rank 0 alone writes them. With fsdp every rank writes its shards of them, in the format of
+torch.distributed.checkpoint, which any other number of ranks can read.
 """
 
 from collections.abc import Sequence
@@ -11,11 +12,18 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.distributed.fsdp import FSDPModule
 
 from training.checkpoints import NO_TROUBLE
+from training.contract.breakpoints import Breakpoints
+from training.contract.layout import PYTORCH
 from training.pytorch.loop import Learner
-from training.pytorch.random_states import random_states, restore_random_states
+from training.pytorch.random_states import random_states, restore_random_states, seed_epoch
 from training.pytorch.ranks import Ranks
+from training.pytorch.sharded_checkpoint import read_shards, write_shards
+from training.records import RecordLoader
+from training.trainer.keeping import Keeping, KeptJob
+from training.trainer.kept import KeptTraining
 
 
 def rank_file(folder: Path, rank: int) -> Path:
@@ -30,6 +38,10 @@ class LearnerTensors:
         self._learner = learner
         self._ranks = ranks
 
+    @property
+    def _is_sharded(self) -> bool:
+        return isinstance(self._learner.model, FSDPModule)
+
     def write(self, folder: Path) -> Sequence[Path]:
         """Write this rank's file.
 
@@ -37,11 +49,16 @@ class LearnerTensors:
             OSError: it cannot be written.
         """
         learner = self._learner
+        # All ranks fail in this or none: later, those that go on would wait for one that does not.
+        shards = write_shards(learner, self._ranks, folder) if self._is_sharded else ()
         content: dict[str, Any] = {
             "buffers": dict(learner.model.named_buffers()),
             "random": random_states(self._ranks.device),
+            # Equal on all ranks.
+            "schedule": learner.schedule.state_dict(),
+            "scaler": learner.precision.scaler.state_dict(),
         }
-        if self._ranks.is_chief:
+        if self._ranks.is_chief and not self._is_sharded:
             content["model"] = learner.model.state_dict()
             content["optimizer"] = learner.optimizer.state_dict()
         path = rank_file(folder, self._ranks.rank)
@@ -53,14 +70,19 @@ class LearnerTensors:
             if isinstance(error.__context__, OSError):
                 raise error.__context__ from error
             raise
-        return [path]
+        return [path, *shards]
 
     def read(self, folder: Path, ranks: int) -> None:
         """Take over weights and optimizer and, where there was a rank of this number, its own."""
         learner, device = self._learner, self._ranks.device
         chief = _load(rank_file(folder, 0), device)
-        learner.model.load_state_dict(chief["model"])
-        learner.optimizer.load_state_dict(chief["optimizer"])
+        if self._is_sharded:
+            read_shards(learner, folder)
+        else:
+            learner.model.load_state_dict(chief["model"])
+            learner.optimizer.load_state_dict(chief["optimizer"])
+        learner.schedule.load_state_dict(chief["schedule"])
+        learner.precision.scaler.load_state_dict(chief["scaler"])
         rank = self._ranks.rank
         if rank < ranks:
             own = chief if rank == 0 else _load(rank_file(folder, rank), device)
@@ -103,6 +125,34 @@ class EpochLosses:
         bad_step = NO_TROUBLE if finite.all() else self._recent[int((~finite).nonzero()[0])][0]
         self._recent.clear()
         return bad_step
+
+
+def keep(
+    learner: Learner,
+    train_data: RecordLoader,
+    ranks: Ranks,
+    *,
+    folder: Path,
+    host: str,
+    breakpoints: Breakpoints,
+) -> Keeping[Tensor]:
+    """Make what saves a training, lets it go on, and ends it when the job is told to stop.
+
+    Args:
+        learner: what is trained.
+        train_data: this rank's records.
+        ranks: this process among all.
+        folder: of the checkpoints; where there is none, nothing is saved.
+        host: this one's name.
+        breakpoints: told where the training is.
+    """
+    settings = learner.task.settings
+    job = KeptJob(framework=PYTORCH, settings=settings, identity={}, folder=folder, host=host)
+    tensors, losses = LearnerTensors(learner, ranks), EpochLosses(ranks)
+    kept = KeptTraining(tensors, losses, train_data, ranks, settings)
+    return Keeping(
+        kept, ranks, job, breakpoints, lambda epoch: seed_epoch(settings.seed, epoch, ranks.rank)
+    )
 
 
 def _load(path: Path, device: torch.device) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Exact training on uneven shards.
 
 Every rank takes the same number of steps, agreed on before the epoch. A rank that has run out of
-records steps on a filler of weight 0, and the loss is scaled so that DDP's mean over ranks becomes
-the mean over the records of the step: the gradient is that of one process that reads everything.
+records steps on a filler of weight 0, and the loss is scaled so that the mean over ranks becomes
+the mean over the records of the update: the gradient is that of one process that reads everything.
 Metrics are sums and counts, reduced once per epoch.
 """
 
@@ -13,11 +13,15 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.parallel import DistributedDataParallel
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
 
 from training.pytorch.batch_norm import Statistics
+from training.pytorch.pace import Pace
+from training.pytorch.parallelism import gradients, parallel
+from training.pytorch.precision import Precision
 from training.pytorch.ranks import Ranks
+from training.pytorch.schedule import make_schedule
 from training.pytorch.steps import planned_steps
 from training.pytorch.task import Task, new_model
 from training.records import Batch, EpochPlan, RecordError
@@ -31,27 +35,47 @@ class Learner:
 
     task: Task[Any]
     model: nn.Module
-    """Equal on all ranks after every step, but for statistics, which are after every epoch."""
+    """Equal on all ranks after every update, but for statistics, which are after every epoch. With
+    fsdp a rank holds shards of the weights."""
     replica: nn.Module
-    """The same model, which takes the mean of the ranks' gradients while it goes backward."""
+    """What to call to train it: takes the mean of the ranks' gradients while it goes backward."""
     optimizer: Optimizer
+    schedule: LambdaLR
+    precision: Precision
     statistics: Statistics
 
     @classmethod
-    def new(cls, task: Task[Any], ranks: Ranks) -> "Learner":
+    def new(cls, task: Task[Any], ranks: Ranks, *, total_updates: int) -> "Learner":
         """Make a model with fresh weights and what trains it."""
         model = new_model(task).to(ranks.device)
-        # Buffers stay with their ranks: see Statistics.
-        replica = DistributedDataParallel(model, forward_sync_buffers=False)
-        if ranks.device.type == "cpu":
-            _fix_buckets(replica)
+        statistics = Statistics(model)
+        replica = parallel(model, task.settings, ranks)
+        optimizer = task.build_optimizer(model)
         return cls(
             task=task,
             model=model,
             replica=replica,
-            optimizer=task.build_optimizer(model),
-            statistics=Statistics(model),
+            optimizer=optimizer,
+            schedule=make_schedule(task.settings, optimizer, total_updates),
+            precision=Precision(task.settings, ranks.device),
+            statistics=statistics,
         )
+
+    @property
+    def updates(self) -> int:
+        """Updates done since the training began."""
+        return self.schedule.last_epoch
+
+    @property
+    def learning_rate(self) -> float:
+        """Of the next update."""
+        return float(self.schedule.get_last_lr()[0])
+
+    def update(self) -> None:
+        """Take an optimizer's step with the gradients, and forget them."""
+        self.precision.update(self.model, self.optimizer, self.task.settings.max_grad_norm)
+        self.schedule.step()
+        self.optimizer.zero_grad()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,24 +88,13 @@ class Validation:
     """Of the same records."""
 
 
-def _fix_buckets(replica: DistributedDataParallel) -> None:
-    """Have DDP lay its buckets out now, once and for all.
-
-    By itself it does so after two steps, by the order in which gradients came, and from then on
-    ranks are added up in another order: the steps after a resumption would differ in the last bit
-    from those of a training that was not interrupted. On GPUs the order of arrival lets sending
-    and computing overlap, and sums differ in the last bit anyway.
-    """
-    replica.reducer._push_all_rebuilt_params()  # noqa: SLF001 - no public name, but its interface
-    replica.reducer._rebuild_buckets()  # noqa: SLF001 - the same
-
-
 def train_epoch(
     learner: Learner,
     batches: Iterable[Batch],
     plan: EpochPlan,
     ranks: Ranks,
     keeping: Keeping[Tensor],
+    pace: Pace,
 ) -> None:
     """Train on this rank's batches, in step with all other ranks.
 
@@ -90,26 +103,37 @@ def train_epoch(
         batches: of this rank; as many as the plan says, or fewer than its steps.
         plan: the epoch's, equal on all ranks.
         ranks: this process among all.
-        keeping: is told of every step; may save, or end the training, between two.
+        keeping: is told of every step; may save, or end the training, between two updates.
+        pace: is told of every step.
 
     Raises:
         RecordError: a record of this rank cannot be used.
         JobStoppedError, FloatingPointError, CheckpointError: on all ranks alike.
     """
-    task, optimizer = learner.task, learner.optimizer
+    task = learner.task
     learner.replica.train()
+    pace.begin()
     with closing(planned_steps(task, batches, plan, ranks)) as steps:
         for step in steps:
-            # One record has no variance.
-            with learner.statistics.kept(when=step.own_records <= 1):
-                outputs = learner.replica(step.inputs)
-            losses = task.record_losses(outputs, step.inputs) * (0.0 if step.is_filler else 1.0)
-            optimizer.zero_grad()
-            # DDP's mean over ranks of (sum * ranks / records) is the sum over all / records.
-            loss = losses.sum() * (ranks.world_size / step.records)
-            loss.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
-            optimizer.step()
-            keeping.step_done(step.records, losses.detach().sum(), step.batch)
+            weight = 0.0 if step.is_filler else 1.0
+            with gradients(learner.replica, averaged=step.ends_update):
+                # One record has no variance.
+                with (
+                    learner.statistics.kept(when=step.own_records <= 1),
+                    learner.precision.autocast(),
+                ):
+                    outputs = learner.replica(step.inputs)
+                    losses = task.record_losses(outputs, step.inputs).to(task.dtype) * weight
+                # The mean over ranks of (sum * ranks / records) is the sum over all / records.
+                learner.precision.backward(losses.sum() * (ranks.world_size / step.update_records))
+            loss = losses.detach().sum()
+            pace.add(loss, step.records, step.wait_s)
+            if step.ends_update:
+                learner.update()
+                pace.end_update()
+                keeping.step_done(step.update_records, loss, step.batch)
+            else:
+                keeping.part_done(loss, step.batch)
     learner.statistics.share(keeping.records_per_rank(plan), ranks)
     keeping.trained()
 
@@ -145,9 +169,11 @@ def validate(
     sums = torch.zeros(task.measure.size, dtype=torch.float64, device=ranks.device)
     with closing(planned_steps(task, batches, plan, ranks)) as steps:
         for step in steps:
-            outputs = learner.model(step.inputs)
+            with learner.precision.autocast():
+                outputs = learner.model(step.inputs)
+                losses = task.record_losses(outputs, step.inputs)
             if not step.is_filler:
-                loss_sum += task.record_losses(outputs, step.inputs).sum()
+                loss_sum += losses.sum(dtype=torch.float64)
                 sums += task.measure.sums(task.predict(outputs), task.targets(step.inputs))
             keeping.batch_validated()
     loss, *totals = ranks.sum(torch.cat([loss_sum, sums]))

@@ -4,12 +4,13 @@ The configuration is written last and says `complete: true`: a folder without it
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from safetensors.torch import load_file, save_file
-from torch import Tensor, nn
+from torch import Tensor
 
 from training.contract.errors import ContractError
 from training.contract.hyperparameters import TrainingHyperparameters
@@ -31,13 +32,18 @@ class ModelConfig:
     """Of the training data as Preflight saw it; None where no Preflight ran."""
 
 
-def save_model(folder: Path, model: nn.Module, config: ModelConfig) -> None:
-    """Write weights and configuration, the latter last, each under its name only when whole."""
+def save_model(folder: Path, weights: Mapping[str, Tensor], config: ModelConfig) -> None:
+    """Write weights and configuration, the latter last, each under its name only when whole.
+
+    Args:
+        folder: is made if it is not there.
+        weights: whole tensors, by name.
+        config: what the model is.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    weights = {name: tensor.cpu().contiguous() for name, tensor in model.state_dict().items()}
     content = {"framework": PYTORCH, **asdict(config), "complete": True}
     unfinished = folder / f".{MODEL_WEIGHTS_FILE}.part"
-    save_file(weights, unfinished)
+    save_file({name: tensor.cpu().contiguous() for name, tensor in weights.items()}, unfinished)
     unfinished.replace(folder / MODEL_WEIGHTS_FILE)
     unfinished = folder / f".{MODEL_CONFIG_FILE}.part"
     unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

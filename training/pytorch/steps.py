@@ -26,6 +26,10 @@ class Step(Generic[InputsT]):
     """Of this rank; 0 when it has run out of them: then the inputs must have no effect."""
     records: int
     """Of all ranks in this step, 1 or more."""
+    update_records: int
+    """Of all ranks in the steps that make one update, this one among them."""
+    ends_update: bool
+    """Whether the gradients are whole after this step."""
     wait_s: float
     """Seconds that this rank waited for its batch."""
 
@@ -40,6 +44,8 @@ def planned_steps(
 ) -> Generator[Step[InputsT], None, None]:
     """Take the steps of an epoch; all ranks must, and each takes the same number.
 
+    `gradient_accumulation_steps` of them make one update; the epoch's last may be made of fewer.
+
     Args:
         task: encodes the records.
         batches: of this rank; as many as the plan says, or fewer than its steps.
@@ -50,6 +56,7 @@ def planned_steps(
         RecordError: a record of this rank cannot be used.
         RuntimeError: the loader gives more or fewer records than it announced.
     """
+    together = task.settings.gradient_accumulation_steps
     encoded = task.encode_ahead(batches)
     spare: InputsT | None = None
     for number in range(plan.steps):
@@ -69,8 +76,15 @@ def planned_steps(
             batch=own.batch if own is not None else None,
             own_records=own_records,
             records=plan.records_in_step(number),
+            update_records=_records_of_update(plan, number, together),
+            ends_update=(number + 1) % together == 0 or number + 1 == plan.steps,
             wait_s=wait_s,
         )
+
+
+def _records_of_update(plan: EpochPlan, number: int, together: int) -> int:
+    first = number - number % together
+    return sum(map(plan.records_in_step, range(first, min(first + together, plan.steps))))
 
 
 def _check(given: int, plan: EpochPlan, rank: int, number: int) -> None:

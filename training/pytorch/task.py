@@ -90,8 +90,11 @@ class Task(ABC, Generic[InputsT]):
         Raises:
             RecordError: while iterating, where the batch would come.
         """
-        for batch, inputs in encode_in_background(batches, self.encode):
+        for batch, inputs in encode_in_background(batches, self._encode_pinned):
             yield Encoded(batch, inputs)
+
+    def _encode_pinned(self, batch: Batch) -> InputsT:
+        return pinned(self.encode(batch))
 
     @property
     def dtype(self) -> torch.dtype:
@@ -107,6 +110,13 @@ def new_model(task: Task[Any]) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(task.settings.seed)
         return task.build_model().to(task.dtype)
+
+
+def pinned(inputs: InputsT) -> InputsT:
+    """Move a batch to memory that GPUs copy from by themselves, where there is one."""
+    if not torch.cuda.is_available():
+        return inputs
+    return type(inputs)(*(tensor.pin_memory() for tensor in inputs))
 
 
 def to_device(inputs: InputsT, device: torch.device) -> InputsT:

@@ -1,5 +1,8 @@
 """The records of a job, one loader per channel, and the refusal of an epoch without steps."""
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
 from training.contract.cluster import Cluster
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import TRAIN_CHANNEL, VALIDATION_CHANNEL
@@ -9,28 +12,34 @@ from training.records import (
     LoaderSettings,
     RecordError,
     RecordLoader,
+    Shard,
     SharedCounting,
     find_shards,
 )
 from training.records.encoding import example_output
 from training.trainer.ranks import JobRanks
 
+Adapt = Callable[[LoaderSettings, Sequence[Shard]], LoaderSettings]
+"""What a task makes of how records are read, given the shards that a host holds."""
+
+
+def read_examples_fast(settings: LoaderSettings, shards: Sequence[Shard]) -> LoaderSettings:
+    """Read texts and labels in the way that takes least time to encode."""
+    return replace(settings, output=example_output(shards, settings.format))
+
 
 def train_loader(
-    paths: ContainerPaths, cluster: Cluster, settings: TrainingHyperparameters, ranks: JobRanks
+    paths: ContainerPaths,
+    cluster: Cluster,
+    settings: TrainingHyperparameters,
+    ranks: JobRanks,
+    adapt: Adapt = read_examples_fast,
 ) -> RecordLoader:
     """This rank's part of what its host holds. SageMaker has split the objects among hosts."""
-    chosen = settings.chosen_format
-    shards = find_shards(paths.channel(TRAIN_CHANNEL), chosen_format=chosen)
+    shards = find_shards(paths.channel(TRAIN_CHANNEL), chosen_format=settings.chosen_format)
     return RecordLoader(
         shards,
-        settings=LoaderSettings(
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            format=chosen,
-            uneven=settings.uneven,
-            output=example_output(shards, chosen),
-        ),
+        settings=adapt(_loader_settings(settings, shuffle=True), shards),
         part=ranks.local_rank,
         parts=ranks.local_world_size,
         sharing=SharedCounting(host_rank=cluster.host_rank, all_gather=ranks.all_gather),
@@ -38,24 +47,31 @@ def train_loader(
 
 
 def validation_loader(
-    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: JobRanks
+    paths: ContainerPaths,
+    settings: TrainingHyperparameters,
+    ranks: JobRanks,
+    adapt: Adapt = read_examples_fast,
 ) -> RecordLoader:
     """This rank's part of what all hosts hold: the channel is replicated."""
-    chosen = settings.chosen_format
-    shards = find_shards(paths.channel(VALIDATION_CHANNEL), chosen_format=chosen)
+    shards = find_shards(paths.channel(VALIDATION_CHANNEL), chosen_format=settings.chosen_format)
     return RecordLoader(
         shards,
-        settings=LoaderSettings(
-            batch_size=settings.batch_size,
-            seed=settings.seed,
-            shuffle=False,
-            format=chosen,
-            output=example_output(shards, chosen),
-        ),
+        settings=adapt(_loader_settings(settings, shuffle=False), shards),
         part=ranks.rank,
         parts=ranks.world_size,
         # All hosts hold the same: in this they are as one.
         sharing=SharedCounting(host_rank=0, all_gather=ranks.all_gather),
+    )
+
+
+def _loader_settings(settings: TrainingHyperparameters, *, shuffle: bool) -> LoaderSettings:
+    return LoaderSettings(
+        batch_size=settings.batch_size,
+        seed=settings.seed,
+        shuffle=shuffle,
+        format=settings.chosen_format,
+        # The validation uses all records, whatever the training does.
+        uneven=settings.uneven if shuffle else "weight",
     )
 
 

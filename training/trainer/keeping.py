@@ -105,13 +105,17 @@ class Keeping(Generic[LossT]):
                 self._seed_epoch(epoch)
             yield epoch
 
+    def part_done(self, loss: LossT, batch: Batch | None) -> None:
+        """Note a batch that is not the last one of an optimizer update; see `step_done`."""
+        self._kept.step_done(self.progress.step + 1, loss, batch)
+
     def step_done(self, records: int, loss: LossT, batch: Batch | None) -> None:
         """Count one optimizer update.
 
         Args:
-            records: of all ranks.
-            loss: sum over this rank's records.
-            batch: of this rank; None: it had none left.
+            records: of all ranks, in all batches of the update.
+            loss: sum over this rank's records in the update's last batch.
+            batch: the last one, of this rank; None: it had none left.
 
         Raises:
             JobStoppedError, FloatingPointError, CheckpointError: on all ranks alike, see Keeper.

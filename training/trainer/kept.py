@@ -70,22 +70,23 @@ class KeptTraining(Generic[LossT]):
         self._train_data = train_data
         self._ranks = ranks
         self._settings = settings
-        self._recent: dict[int, Batch | None] = {}
+        self._recent: dict[int, Batch] = {}
         self._own_records = 0
         self._records_before: Sequence[int] = ()
 
     def step_done(self, step: int, loss: LossT, batch: Batch | None) -> None:
-        """Note a step.
+        """Note a batch.
 
         Args:
-            step: optimizer updates done, this one included.
+            step: optimizer updates done, the one that it is part of included.
             loss: sum over the rank's records, maybe not finite.
             batch: of this rank; None: it had none left.
         """
         self.losses.add(step, loss)
         self._own_records += len(batch) if batch is not None else 0
         # Without its records: only where they came from.
-        self._recent[step] = batch.with_data(None) if batch is not None else None
+        if batch is not None:
+            self._recent[step] = batch.with_data(None)
 
     def trouble(self) -> int:
         """The first step since the last call whose loss is not finite, or NO_TROUBLE."""
@@ -127,8 +128,10 @@ class KeptTraining(Generic[LossT]):
 
     def records_per_rank(self, plan: EpochPlan) -> Sequence[int]:
         """Records of each rank in the whole epoch, given the plan of what was left of it."""
+        # With uneven=drop, ranks that hold more leave the rest.
         before = [*self._records_before, *[0] * len(plan.counts)]
-        return [done + left for done, left in zip(before, plan.counts, strict=False)]
+        at_most = plan.steps * plan.batch_size
+        return [done + min(left, at_most) for done, left in zip(before, plan.counts, strict=False)]
 
     def describe_trouble(self, step: int) -> str:
         """Say which records the batch of a step began and ended with."""

@@ -17,7 +17,7 @@ def count_own_records(
 ) -> Iterator[Step[Any]]:
     for number, step in enumerate(planned_steps(task, batches, plan, ranks)):
         own = plan.records_of_rank_in_step(ranks.rank, number)
-        yield replace(step, records=max(own, 1) * ranks.world_size)
+        yield replace(step, update_records=max(own, 1) * ranks.world_size)
 
 
 with mock.patch.object(loop, "planned_steps", count_own_records):

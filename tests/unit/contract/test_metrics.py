@@ -3,8 +3,11 @@ import re
 import pytest
 
 from training.contract.metrics import (
-    EPOCH_METRICS,
+    LEARNING_RATE,
+    METRICS,
     RECORDS_PER_SECOND,
+    STEP_LOSS,
+    STEP_RECORDS_PER_SECOND,
     TRAIN_LOSS,
     VALIDATION_ACCURACY,
     VALIDATION_LOSS,
@@ -63,7 +66,7 @@ def test_what_is_not_a_number_is_not_scraped() -> None:
 
 def test_limits_of_sagemaker() -> None:
     definitions = metric_definitions()
-    assert len({definition["Name"] for definition in definitions}) == len(EPOCH_METRICS) <= 40
+    assert len({definition["Name"] for definition in definitions}) == len(METRICS) <= 40
     assert all(len(definition["Regex"]) <= 500 for definition in definitions)
     assert all(re.compile(definition["Regex"]).groups == 1 for definition in definitions)
 
@@ -72,6 +75,20 @@ def test_a_regression_has_another_measure() -> None:
     line = format_line(2, {TRAIN_LOSS: 1.0, VALIDATION_R2: -0.25})
     assert line == "epoch=2; train_loss=1.00000; validation_r2=-0.25000"
     assert scrape(line) == {"train:loss": 1.0, "validation:r2": -0.25}
+
+
+def test_lines_between_epochs_are_told_from_those_of_epochs() -> None:
+    values = {STEP_LOSS: 0.25, STEP_RECORDS_PER_SECOND: 99.5, LEARNING_RATE: 0.0005}
+    line = format_line(2, values, step=700)
+    assert line == (
+        "epoch=2; step=700; step_loss=0.25000; step_records_per_second=99.5; "
+        "learning_rate=0.00050000"
+    )
+    assert scrape(line) == {
+        "train:step_loss": 0.25,
+        "train:step_records_per_second": 99.5,
+        "train:learning_rate": 0.0005,
+    }
 
 
 def test_a_metric_that_no_regex_finds_is_an_error() -> None:

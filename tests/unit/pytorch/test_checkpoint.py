@@ -15,12 +15,16 @@ from training.contract.hyperparameters import TrainingHyperparameters
 from training.pytorch.batch_norm import Statistics
 from training.pytorch.checkpoint import EpochLosses, LearnerTensors, rank_file
 from training.pytorch.loop import Learner
+from training.pytorch.precision import Precision
 from training.pytorch.random_states import random_states, restore_random_states, seed_epoch
 from training.pytorch.ranks import Ranks
+from training.pytorch.schedule import make_schedule
 from training.pytorch.tasks.text import TextTask
 
 CPU = torch.device("cpu")
-SETTINGS = TrainingHyperparameters(hash_buckets=64, embedding_dim=4, hidden_dim=4)
+SETTINGS = TrainingHyperparameters(
+    hash_buckets=64, embedding_dim=4, hidden_dim=4, schedule="cosine"
+)
 
 
 def ranks(rank: int) -> Ranks:
@@ -45,17 +49,21 @@ def trained(seed: int) -> Learner:
     torch.manual_seed(seed)
     model = Normalized()
     task = TextTask(SETTINGS)
+    optimizer = task.build_optimizer(model)
     learner = Learner(
         task=task,
         model=model,
         replica=model,
-        optimizer=task.build_optimizer(model),
+        optimizer=optimizer,
+        schedule=make_schedule(SETTINGS, optimizer, 10),
+        precision=Precision(SETTINGS, CPU),
         statistics=Statistics(model),
     )
     for _ in range(2):
         learner.optimizer.zero_grad()
         model(torch.randn(4, 3)).sum().backward()
         learner.optimizer.step()
+        learner.schedule.step()
     return learner
 
 
@@ -76,6 +84,8 @@ def test_weights_optimizer_and_own_buffers_come_back(tmp_path: Path) -> None:
     LearnerTensors(fresh, ranks(1)).read(tmp_path, 2)
     for name, buffer in fresh.model.named_buffers():
         assert torch.equal(buffer, dict(other.model.named_buffers())[name])
+    assert fresh.learning_rate == chief.learning_rate
+    assert fresh.updates == 2
     assert torch.equal(step(fresh), step(chief))
 
 

@@ -24,7 +24,7 @@ def edit_config(folder: Path, **changes: object) -> None:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    save_model(tmp_path / "model", new_model(TextTask(SMALL)), CONFIG)
+    save_model(tmp_path / "model", new_model(TextTask(SMALL)).state_dict(), CONFIG)
     return tmp_path / "model"
 
 
@@ -43,7 +43,7 @@ def test_the_configuration_comes_last(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("training.pytorch.model_file.save_file", fail)
     with pytest.raises(OSError, match="disk full"):
-        save_model(tmp_path, new_model(TextTask(SMALL)), CONFIG)
+        save_model(tmp_path, new_model(TextTask(SMALL)).state_dict(), CONFIG)
     assert not (tmp_path / "config.json").exists()
 
 

@@ -44,7 +44,7 @@ def pack_model(paths: ContainerPaths, **changes: object) -> None:
     assert isinstance(model, BagClassifier)
     torch.nn.init.constant_(model.output.bias, 100.0)
     config = ModelConfig(hyperparameters=SMALL, epochs=3, records=10, data_digest=None)
-    save_model(folder, model, config)
+    save_model(folder, model.state_dict(), config)
     file = folder / "config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
     with tarfile.open(paths.processing_input("model") / "model.tar.gz", "w:gz") as tar:

@@ -1,7 +1,6 @@
 """The task `text`: text in, the probability of label 1 out."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, Protocol
 
@@ -12,12 +11,13 @@ from torch.nn import functional
 
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.pytorch.measures import TwoClasses
-from training.pytorch.task import Encoded, Task
+from training.pytorch.task import Encoded, Task, pinned
 from training.pytorch.tasks.text_bag import BagInputs, Bags
 from training.pytorch.tasks.text_transformer import SequenceInputs, Sequences
 from training.records import Batch, LoaderSettings, Shard
-from training.records.encoding import Ragged, encode_ahead, example_output, read_examples
+from training.records.encoding import Ragged, encode_ahead, read_examples
 from training.records.packed import Packed
+from training.trainer.data import read_examples_fast
 
 TextInputs = BagInputs | SequenceInputs
 
@@ -58,7 +58,7 @@ class TextTask(Task[TextInputs]):
 
     def loader_settings(self, settings: LoaderSettings, shards: Sequence[Shard]) -> LoaderSettings:
         """Read records in the way that takes least time to encode."""
-        return replace(settings, output=example_output(shards, settings.format))
+        return read_examples_fast(settings, shards)
 
     def encode(self, batch: Batch) -> TextInputs:
         """Turn records into tensors.
@@ -77,7 +77,7 @@ class TextTask(Task[TextInputs]):
         """
         make_inputs = self._architecture.make_inputs
         for batch, ids, labels in encode_ahead(batches, self._architecture.encode_texts):
-            yield Encoded(batch, make_inputs(ids, labels))
+            yield Encoded(batch, pinned(make_inputs(ids, labels)))
 
     def record_losses(self, outputs: Tensor, inputs: TextInputs) -> Tensor:
         """Compute the cross entropy of each record, shape (B,)."""

@@ -1,0 +1,1 @@
+"""The PyTorch trainer's loop against a bare one, and on more and more ranks."""

@@ -1,0 +1,57 @@
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.pytorch.schedule import LearningRateFactor, make_schedule
+
+
+def rates(total_updates: int, **values: object) -> list[float]:
+    """Learning rates of all updates, and of one more."""
+    settings = TrainingHyperparameters(learning_rate=0.5, **values)  # type: ignore[arg-type] # of any field
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.5)
+    schedule = make_schedule(settings, optimizer, total_updates)
+    found = []
+    for _ in range(total_updates + 1):
+        found.append(float(schedule.get_last_lr()[0]))
+        optimizer.step()
+        schedule.step()
+    return found
+
+
+def test_constant_by_default() -> None:
+    assert rates(5) == [0.5] * 6
+
+
+def test_warm_up_is_linear_and_begins_above_zero() -> None:
+    assert rates(6, warmup_steps=4)[:5] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5])
+
+
+def test_cosine_goes_from_the_largest_to_zero() -> None:
+    found = rates(10, schedule="cosine")
+    assert found[0] == 0.5
+    assert found[5] == pytest.approx(0.25)
+    assert found[9] == pytest.approx((1 + math.cos(math.pi * 0.9)) / 4)
+    assert found[10] == pytest.approx(0)
+    assert found == sorted(found, reverse=True)
+
+
+def test_cosine_begins_after_the_warm_up() -> None:
+    found = rates(12, schedule="cosine", warmup_steps=2)
+    assert found[1] < found[2] == 0.5
+    assert found[7] == pytest.approx(0.25)
+
+
+def test_a_warm_up_longer_than_the_training_ends_with_it() -> None:
+    assert rates(3, schedule="cosine", warmup_steps=100)[:3] == pytest.approx([0.125, 0.25, 0.375])
+
+
+def test_a_checkpoint_holds_what_the_schedule_needs() -> None:
+    settings = TrainingHyperparameters(schedule="cosine")
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=1.0)
+    state = make_schedule(settings, optimizer, 10).state_dict()
+    other = make_schedule(settings, torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=1.0), 99)
+    other.load_state_dict(state)
+    assert other.lr_lambdas == [LearningRateFactor("cosine", 0, 10)]

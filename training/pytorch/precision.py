@@ -1,0 +1,76 @@
+"""In which numbers a model computes, while its weights stay in those of `dtype`."""
+
+from contextlib import AbstractContextManager
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from training.contract.errors import ContractError
+from training.contract.hyperparameters import TrainingHyperparameters
+
+
+class Precision:
+    """Autocast for the forward pass, and what keeps small gradients of fp16 from vanishing."""
+
+    def __init__(self, settings: TrainingHyperparameters, device: torch.device) -> None:
+        """Choose the numbers.
+
+        Raises:
+            ContractError: this device has no such numbers, or they are less than `dtype` asks for.
+        """
+        self.dtype = _autocast_type(settings, device)
+        self._device = device
+        # Only fp16 has too few exponents for gradients; switched off it lets everything through.
+        self.scaler = torch.amp.GradScaler(device.type, enabled=self.dtype is torch.float16)
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """Let what is computed inside use the chosen numbers."""
+        return torch.autocast(self._device.type, self.dtype, enabled=self.dtype is not None)
+
+    def backward(self, loss: Tensor) -> None:
+        """Add the loss's gradients to those of the weights, scaled."""
+        scaled = self.scaler.scale(loss)
+        scaled.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
+
+    def update(self, model: nn.Module, optimizer: Optimizer, max_grad_norm: float) -> None:
+        """Take the optimizer's step with the gradients as they are, clipped if asked for.
+
+        Args:
+            model: its gradients are those of all ranks' records.
+            optimizer: of the model's weights.
+            max_grad_norm: the largest norm of all gradients together; 0: any.
+        """
+        if max_grad_norm:
+            self.scaler.unscale_(optimizer)
+            nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)
+        self.scaler.step(optimizer)
+        self.scaler.update()
+
+
+def use_tensor_cores(settings: TrainingHyperparameters) -> None:
+    """Let GPUs multiply float32 matrices as TF32, which keeps 10 of 23 bits, if allowed."""
+    torch.backends.cuda.matmul.allow_tf32 = settings.tf32
+    torch.backends.cudnn.allow_tf32 = settings.tf32
+
+
+def _autocast_type(settings: TrainingHyperparameters, device: torch.device) -> torch.dtype | None:
+    chosen = settings.mixed_precision
+    if chosen == "off":
+        return None
+    if settings.dtype == "float64":
+        raise ContractError(
+            f"mixed_precision is {chosen} and dtype is float64, which is for comparing runs digit "
+            "by digit. Set mixed_precision to off or dtype to float32."
+        )
+    on_gpu = device.type == "cuda"
+    has_bf16 = not on_gpu or torch.cuda.is_bf16_supported(including_emulation=False)
+    if chosen == "auto":
+        # Processors compute in bf16 too, most of them no faster.
+        return (torch.bfloat16 if has_bf16 else torch.float16) if on_gpu else None
+    if chosen == "bf16" and not has_bf16:
+        raise ContractError(
+            f"mixed_precision is bf16, which {torch.cuda.get_device_name(device)} does not have. "
+            "Set it to auto or fp16, or choose an instance type with newer GPUs."
+        )
+    return torch.bfloat16 if chosen == "bf16" else torch.float16
