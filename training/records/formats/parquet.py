@@ -2,8 +2,11 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import chain, groupby, islice
+from threading import Lock
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +18,9 @@ from training.records.formats.protocol import BlockRef, FormatSettings, ShardInd
 from training.records.formats.tables import TABLE_OUTPUTS, TableRecords
 from training.records.reading import open_shard
 from training.records.shards import Shard
+
+SHARDS_AT_ONCE = 2
+"""Shards whose row groups are decoded side by side."""
 
 FOOTERS_KEPT = 64
 """Parsed footers kept for the next read of their shards; wide ones take 100 kB each."""
@@ -47,6 +53,7 @@ class ParquetFormat:
         self._columns = columns
         self._first: tuple[str, pa.Schema] | None = None
         self._footers: OrderedDict[str, pq.FileMetaData] = OrderedDict()
+        self._lock = Lock()
 
     def index(self, shard: Shard, *, count: bool) -> ShardIndex:  # noqa: ARG002 - always known
         """Read the footer, which holds all counts; see ShardFormat.
@@ -64,24 +71,31 @@ class ParquetFormat:
         return ShardIndex(bounds=bounds, counts=np.array(rows, np.int64), sizes=sizes)
 
     def read(self, blocks: Sequence[BlockRef]) -> TableRecords:
-        """Read some row groups, with one file open at a time; see ShardFormat."""
-        tables: list[pa.Table] = []
-        lengths: list[int] = []
-        first_rows: list[int] = []
-        for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
-            with self._opened(shard) as file:
-                rows = _rows_of_groups(file)
-                groups = [block.start for block in of_shard]
-                tables.append(_read_groups(file, shard, groups, self._columns))
-                lengths += [rows[group] for group in groups]
-                first_rows += [sum(rows[:group]) for group in groups]
-        if not tables:
+        """Read some row groups, with few files open at a time; see ShardFormat."""
+        if not blocks:
             return TableRecords(pa.table({}), np.empty(0, np.int64), _RowPlaces([], [], []))
-        shards = [block.shard for block in blocks]
-        table = pa.concat_tables(tables)
-        return TableRecords(
-            table, np.array(lengths, np.int64), _RowPlaces(shards, first_rows, lengths)
-        )
+        shards, groups = [], []
+        for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
+            shards.append(shard)
+            groups.append([block.start for block in of_shard])
+        # Decoding takes longer than all that comes after it, and Arrow itself decodes the columns
+        # of a row group side by side at best, of which one often holds nearly everything.
+        with ThreadPoolExecutor(SHARDS_AT_ONCE, "parquet") as pool:
+            read = list(pool.map(self._read_shard, shards, groups))
+        lengths = [length for of_shard in read for length in of_shard.lengths]
+        first_rows = [first for of_shard in read for first in of_shard.first_rows]
+        table = pa.concat_tables([of_shard.table for of_shard in read])
+        places = _RowPlaces([block.shard for block in blocks], first_rows, lengths)
+        return TableRecords(table, np.array(lengths, np.int64), places)
+
+    def _read_shard(self, shard: Shard, groups: Sequence[int]) -> "_ShardRows":
+        with self._opened(shard) as file:
+            rows = _rows_of_groups(file)
+            return _ShardRows(
+                _read_groups(file, shard, groups, self._columns),
+                [rows[group] for group in groups],
+                [sum(rows[:group]) for group in groups],
+            )
 
     @contextmanager
     def _opened(self, shard: Shard) -> Iterator[pq.ParquetFile]:
@@ -95,7 +109,7 @@ class ParquetFormat:
         try:
             file = pq.ParquetFile(
                 shard.path,
-                metadata=self._footers.get(shard.name),
+                metadata=self._footer_of(shard),
                 pre_buffer=True,
                 page_checksum_verification=True,
             )
@@ -107,13 +121,18 @@ class ParquetFormat:
 
     def _keep_footer(self, shard: Shard, file: pq.ParquetFile) -> None:
         """Keep the parsed footer, and check its columns when it is a new one."""
-        if shard.name in self._footers:
-            self._footers.move_to_end(shard.name)
-            return
-        self._check_schema(shard, file.schema_arrow)
-        self._footers[shard.name] = file.metadata
-        if len(self._footers) > FOOTERS_KEPT:
-            self._footers.popitem(last=False)
+        with self._lock:
+            if shard.name in self._footers:
+                self._footers.move_to_end(shard.name)
+                return
+            self._check_schema(shard, file.schema_arrow)
+            self._footers[shard.name] = file.metadata
+            if len(self._footers) > FOOTERS_KEPT:
+                self._footers.popitem(last=False)
+
+    def _footer_of(self, shard: Shard) -> pq.FileMetaData | None:
+        with self._lock:
+            return self._footers.get(shard.name)
 
     def _check_schema(self, shard: Shard, whole: pa.Schema) -> None:
         """Refuse a shard without the chosen columns, or with others than the first one had.
@@ -141,6 +160,14 @@ class ParquetFormat:
                 f" {_described(first)}. All shards of a channel need the same: write them with one"
                 " schema, or choose columns that are alike."
             )
+
+
+class _ShardRows(NamedTuple):
+    """Row groups of one shard: their rows, how many each has, and the number of its first row."""
+
+    table: pa.Table
+    lengths: list[int]
+    first_rows: list[int]
 
 
 class _RowPlaces:
