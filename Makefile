@@ -23,7 +23,7 @@ TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-pytorch.tx
 DEMO_DATA := .evenshard/demo-data
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all bench-records check format synth deploy destroy clean
+.PHONY: help install demo test test-all bench-loop bench-records check format synth deploy destroy clean
 # Two pips at once would spoil the environment.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -41,6 +41,9 @@ test: .venv/.dev-installed ## run the tests
 
 test-all: .venv/.dev-installed ## run the tests, the long ones too
 	.venv/bin/python -m pytest
+
+bench-loop: .venv/.dev-installed ## measure the PyTorch training loop: its overhead, and 1, 2 and 4 ranks
+	.venv/bin/python -m benchmarks.training_loop
 
 bench-records: .venv-peers/.installed ## measure the data layer against other loaders (BENCH=--quick: a short form)
 	.venv-peers/bin/python -m benchmarks.records $(BENCH)

@@ -16,9 +16,9 @@ from benchmarks.training_loop.data import write_shard
 from benchmarks.training_loop.loops import Loops
 from training.contract.hyperparameters import TrainingHyperparameters
 
-STEPS: Final = 60
+STEPS: Final = 40
 """Of an epoch."""
-ROUNDS: Final = 7
+ROUNDS: Final = 5
 """In which every loop runs an epoch, after one that is not counted."""
 BATCH_SIZE: Final = 32
 RANKS: Final = (1, 2, 4)
@@ -27,9 +27,9 @@ LOOPS: Final = ("bare", "in_memory", "whole")
 TASKS: Final = {
     "text, bag": TrainingHyperparameters(batch_size=BATCH_SIZE),
     "text, transformer": TrainingHyperparameters(
-        batch_size=BATCH_SIZE, architecture="transformer", max_words=64
+        batch_size=BATCH_SIZE, architecture="transformer", max_words=32
     ),
-    "image": TrainingHyperparameters(batch_size=BATCH_SIZE, task="image"),
+    "image": TrainingHyperparameters(batch_size=BATCH_SIZE, task="image", hidden_dim=8),
 }
 
 
