@@ -1,41 +1,15 @@
-"""The model on disk, text in and probability out: SavedModel, .keras file and configuration.
+"""The model on disk, text in and probability out: SavedModel, .keras file and configuration."""
 
-The configuration is written last and says `complete: true`: a folder without it holds no model.
-"""
-
-import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import keras
 
-from training.contract.errors import ContractError
-from training.contract.hyperparameters import TrainingHyperparameters
-from training.contract.json_files import read_object
-from training.contract.layout import (
-    KERAS_MODEL_FILE,
-    MODEL_CONFIG_FILE,
-    SAVED_MODEL_FOLDER,
-    TENSORFLOW,
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelConfig:
-    """What one needs to know to use a model, and where it comes from."""
-
-    hyperparameters: TrainingHyperparameters
-    epochs: int
-    """Passes over the training records that were done."""
-    records: int
-    """Training records of all hosts in one epoch."""
-    data_digest: str | None
-    """Of the training data as Preflight saw it; None where no Preflight ran."""
+from training.contract.layout import KERAS_MODEL_FILE, SAVED_MODEL_FOLDER, TENSORFLOW
+from training.trainer.model_config import ModelConfig, read_config, write_config
 
 
 def save_model(folder: Path, model: keras.Model, config: ModelConfig) -> None:
-    """Write a model and its configuration, the latter last, under its name only when whole.
+    """Write a model and its configuration, the latter last.
 
     Args:
         folder: of the model.
@@ -45,10 +19,7 @@ def save_model(folder: Path, model: keras.Model, config: ModelConfig) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     model.export(folder / SAVED_MODEL_FOLDER, verbose=False)
     model.save(folder / KERAS_MODEL_FILE)
-    content = {"framework": TENSORFLOW, **asdict(config), "complete": True}
-    unfinished = folder / f".{MODEL_CONFIG_FILE}.part"
-    unfinished.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(folder / MODEL_CONFIG_FILE)
+    write_config(folder, TENSORFLOW, config)
 
 
 def load_config(folder: Path) -> ModelConfig:
@@ -57,37 +28,9 @@ def load_config(folder: Path) -> ModelConfig:
     Raises:
         ContractError: there is none, it is of another framework, or the model is not complete.
     """
-    file = folder / MODEL_CONFIG_FILE
-    content = read_object(file)
-    if content.get("complete") is not True:
-        raise ContractError(
-            f"{MODEL_CONFIG_FILE} says complete: {json.dumps(content.get('complete'))}, so this "
-            "model is half trained. Allowed: true, which a training writes at its very end. "
-            "Train again to the end."
-        )
-    if content.get("framework") != TENSORFLOW:
-        raise ContractError(
-            f"{MODEL_CONFIG_FILE} says framework: {content.get('framework')!r}. Allowed: "
-            f"{TENSORFLOW}. Evaluate the model with its own framework's image."
-        )
-    return _config(file, content)
+    return read_config(folder, TENSORFLOW)
 
 
 def load_model(folder: Path) -> keras.Model:
     """Read a model whose configuration is complete: text in, probability out."""
     return keras.saving.load_model(folder / KERAS_MODEL_FILE)
-
-
-def _config(file: Path, content: dict[str, Any]) -> ModelConfig:
-    try:
-        return ModelConfig(
-            hyperparameters=TrainingHyperparameters(**content["hyperparameters"]),
-            epochs=content["epochs"],
-            records=content["records"],
-            data_digest=content["data_digest"],
-        )
-    except (KeyError, TypeError) as error:
-        raise ContractError(
-            f"{file.name} was not written by this release of the trainer ({error}). Train again, "
-            "or evaluate with the release that the model is from."
-        ) from None

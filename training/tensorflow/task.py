@@ -14,6 +14,8 @@ from training.records.packed import Packed
 from training.tensorflow.strings import cut
 from training.tensorflow.vocabulary import SPECIAL_ROWS, Vocabulary
 
+_NO_WORD: Final = "[none]"
+"""Listed where there is no word to list, for Keras wants one: no text has it, for its brackets."""
 _INITIAL_SCALE: Final = 0.1
 """Deviation of the initial embeddings: small, so that what was never trained says little."""
 
@@ -27,14 +29,23 @@ class Inputs(NamedTuple):
     """0 or 1; shape (B,)."""
 
 
+class _ExactRate(keras.optimizers.schedules.LearningRateSchedule):
+    """A learning rate in the type of the weights: Keras keeps a plain one in its process' type."""
+
+    def __init__(self, learning_rate: float) -> None:
+        self._learning_rate = learning_rate
+
+    def __call__(self, step: Any) -> Any:  # noqa: ANN401, ARG002 - TensorFlow has no types; the same in all steps
+        return tf.constant(self._learning_rate, tf.float64)
+
+
 class TextTask:
     """What the training loop asks of a task: a model, inputs from records, a loss per record."""
 
     def __init__(self, hyperparameters: TrainingHyperparameters, vocabulary: Vocabulary) -> None:
         self._hyperparameters = hyperparameters
         self.vocabulary = vocabulary
-        # Of the optimizer's variables, too. A process trains one model.
-        keras.config.set_floatx(hyperparameters.dtype)
+        self._words = list(vocabulary.words) or [_NO_WORD]
         vectorize = self.vectorizer(ragged=True)
         self._vectorize = tf.function(
             lambda texts: _parts(vectorize(texts)),
@@ -52,7 +63,7 @@ class TextTask:
             ngrams=self._hyperparameters.ngrams,
             output_sequence_length=self._hyperparameters.sequence_length,
             ragged=ragged,
-            vocabulary=list(self.vocabulary.words),
+            vocabulary=self._words,
         )
 
     def build_model(self) -> keras.Model:
@@ -65,8 +76,9 @@ class TextTask:
         seeds = np.random.SeedSequence(settings.seed).generate_state(3).tolist()
         ngrams = keras.Input((None,), dtype="int64")
         rows = keras.layers.Embedding(
-            len(self.vocabulary.words) + SPECIAL_ROWS,
+            len(self._words) + SPECIAL_ROWS,
             settings.embedding_dim,
+            dtype=settings.dtype,
             embeddings_initializer=keras.initializers.RandomNormal(
                 stddev=_INITIAL_SCALE, seed=seeds[0]
             ),
@@ -76,18 +88,21 @@ class TextTask:
         lengths = keras.ops.maximum(keras.ops.sum(counted, axis=1, keepdims=True), 1)
         hidden = keras.layers.Dense(
             settings.hidden_dim,
+            dtype=settings.dtype,
             activation="relu",
             kernel_initializer=keras.initializers.GlorotUniform(seed=seeds[1]),
         )(sums / keras.ops.sqrt(lengths))
         logits = keras.layers.Dense(
-            1, kernel_initializer=keras.initializers.GlorotUniform(seed=seeds[2])
+            1,
+            dtype=settings.dtype,
+            kernel_initializer=keras.initializers.GlorotUniform(seed=seeds[2]),
         )(hidden)
         return keras.Model(ngrams, keras.ops.squeeze(logits, -1))
 
     def build_optimizer(self, model: keras.Model) -> keras.optimizers.Optimizer:
         """Make the optimizer of a model's weights, with PyTorch's defaults of AdamW."""
         optimizer = keras.optimizers.AdamW(
-            self._hyperparameters.learning_rate, weight_decay=0.01, epsilon=1e-8
+            _ExactRate(self._hyperparameters.learning_rate), weight_decay=0.01, epsilon=1e-8
         )
         optimizer.build(model.trainable_variables)
         return optimizer

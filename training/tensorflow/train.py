@@ -55,18 +55,15 @@ from training.records.encoding import example_output, read_examples
 from training.records.packed import Packed
 from training.tensorflow.checkpoint import EpochLosses, LearnerTensors
 from training.tensorflow.loop import Learner, train_epoch, validate
-from training.tensorflow.model_file import ModelConfig, save_model
+from training.tensorflow.model_file import save_model
 from training.tensorflow.ranks import Ranks, join_ranks
 from training.tensorflow.task import TextTask
-from training.tensorflow.vocabulary import (
-    SPECIAL_ROWS,
-    Vocabulary,
-    count_vocabulary,
-    read_vocabulary,
-)
+from training.tensorflow.vocabulary import SPECIAL_ROWS, Vocabulary, count_vocabulary
+from training.tensorflow.vocabulary_file import read_vocabulary
 from training.trainer.data import check_plan, train_loader, validation_loader
 from training.trainer.keeping import Keeping, KeptJob
 from training.trainer.kept import KeptTraining
+from training.trainer.model_config import ModelConfig
 from training.trainer.report import check_loss, report_epoch, set_up_log, write_data_report
 
 _LOG = logging.getLogger(__name__)
@@ -155,7 +152,7 @@ def _one_vocabulary(
     size = settings.vocabulary_size - SPECIAL_ROWS
     folder = paths.channel(VOCABULARY_CHANNEL)
     if folder.is_dir():
-        vocabulary = read_vocabulary(folder, size=size)
+        vocabulary = read_vocabulary(folder, size=size, ngrams=settings.ngrams)
     else:
         counting = _counting_loader(paths, settings, ranks)
         vocabulary = count_vocabulary(

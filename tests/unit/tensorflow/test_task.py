@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -75,3 +76,26 @@ def test_losses_are_those_of_probabilities(task: TextTask) -> None:
     losses = task.record_losses(tf.constant([0.5, -2.0]), tf.constant([1.0, 1.0])).numpy()
     expected = -np.log(1 / (1 + np.exp([-0.5, 2.0])))
     assert np.allclose(losses, expected)
+
+
+def test_a_vocabulary_without_words_is_legal() -> None:
+    task = TextTask(SETTINGS, Vocabulary(()))
+    inputs = task.make_inputs(task.encode_texts(packed(["...", "", "[none]"])), np.zeros(3))
+    assert inputs.ngrams.tolist() == [[0], [0], [1]]
+    assert np.isfinite(task.build_model()(inputs.ngrams).numpy()).all()
+
+
+def test_only_this_tasks_numbers_are_of_its_type(task: TextTask) -> None:
+    before = keras.config.floatx()
+    model = task.build_model()
+    optimizer = task.build_optimizer(model)
+    optimizer.apply([tf.ones_like(weight) for weight in model.trainable_variables])
+    assert keras.config.floatx() == before == "float32"
+    numbers = {variable.dtype for variable in [*model.weights, *optimizer.variables]}
+    assert numbers == {"float64", "int64"}  # the count of the steps among them
+
+
+def test_the_learning_rate_is_exact(task: TextTask) -> None:
+    rate = task.build_optimizer(task.build_model()).learning_rate
+    assert float(rate) == SETTINGS.learning_rate
+    assert SETTINGS.learning_rate != float(np.float32(SETTINGS.learning_rate))

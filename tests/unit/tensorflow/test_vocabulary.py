@@ -1,22 +1,17 @@
 import random
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import keras
 import numpy as np
 import pytest
 
 from tests.unit.tensorflow.thread_ranks import ThreadRank, on_ranks
-from training.contract.errors import ContractError
 from training.records.packed import Packed
-from training.tensorflow import vocabulary as module
-from training.tensorflow.vocabulary import (
-    Vocabulary,
-    count_vocabulary,
-    read_vocabulary,
-    split_words,
-)
+from training.tensorflow import sketch, vocabulary
+from training.tensorflow.vocabulary import Vocabulary, count_vocabulary
+from training.tensorflow.words import MAX_WORD_BYTES, split_words
 
 TRICKY = (
     "",
@@ -82,28 +77,80 @@ def test_the_words_do_not_depend_on_who_holds_what(cuts: list[int]) -> None:
     assert counted(texts, cuts) == [expected] * (len(cuts) + 1)
 
 
-def test_a_second_pass_finds_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = corpus(300)
-    once = counted(texts, [100])
-    monkeypatch.setattr(module, "_MOST_KEPT", 50)
-    monkeypatch.setattr(module, "_GROUP_WORDS", 20)
-    assert counted(texts, [100]) == once
-
-
-def test_too_many_words_are_bounded_deterministic_and_told(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("cuts", [[], [100]])
+def test_a_second_pass_and_many_exchanges_find_the_same(
+    monkeypatch: pytest.MonkeyPatch, cuts: list[int]
 ) -> None:
-    # 400 words in 64 buckets, of which 20 are counted.
-    monkeypatch.setattr(module, "_BUCKETS", 64)
-    monkeypatch.setattr(module, "_BUCKETS_PER_WORD", 1)
-    monkeypatch.setattr(module, "_MOST_KEPT", 50)
     texts = corpus(300)
-    (found,) = set(counted(texts, [100], size=20, ngrams=1))
-    assert {found} == set(counted(texts, [10, 200], size=20, ngrams=1))
-    missing = set(plain_count(texts, 20, ngrams=1)) - set(found.words)
+    once = counted(texts, cuts)
+    monkeypatch.setattr(vocabulary, "_MOST_KEPT", 50)
+    monkeypatch.setattr(vocabulary, "_GROUP_WORDS", 20)
+    monkeypatch.setattr(vocabulary, "_TOLD_AT_ONCE", 30)
+    assert counted(texts, cuts) == once
+
+
+def test_words_as_rare_as_all_others_are_listed() -> None:
+    texts = [f"w{number}" for number in range(2000)]
+    assert counted(texts, [7], size=100, ngrams=1) == [Vocabulary(plain_count(texts, 100, 1))] * 2
+
+
+def squeeze(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few buckets, and few words in memory."""
+    monkeypatch.setattr(sketch, "_LEAST_BUCKETS", 64)
+    monkeypatch.setattr(sketch, "_BUCKETS_PER_WORD", 1)
+    monkeypatch.setattr(vocabulary, "_TOLD_PER_WORD", 1)
+    monkeypatch.setattr(vocabulary, "_MOST_KEPT", 20)
+    monkeypatch.setattr(vocabulary, "_GROUP_WORDS", 20)
+
+
+def test_too_many_words_are_deterministic_and_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    squeeze(monkeypatch)
+    texts = corpus(300)
+    (found,) = set(counted(texts, [100], size=40, ngrams=1))
+    assert {found} == set(counted(texts, [10, 200], size=40, ngrams=1))
+    missing = set(plain_count(texts, 40, ngrams=1)) - set(found.words)
     assert missing
     counts = Counter(word for text in texts for word in text.split())
     assert max(counts[word] for word in missing) <= found.unseen_count
+
+
+def test_what_is_kept_is_bounded_whatever_the_number_of_words(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sketch, "_LEAST_BUCKETS", 2**12)
+    monkeypatch.setattr(vocabulary, "_MOST_KEPT", 1000)
+    monkeypatch.setattr(vocabulary, "_GROUP_WORDS", 5000)
+    kept: list[int] = []
+    pass_again = vocabulary._second_pass  # noqa: SLF001 - what it keeps is what is measured
+
+    def second_pass(*arguments: Any) -> Counter[bytes]:  # noqa: ANN401 - handed on
+        words = pass_again(*arguments)
+        kept.append(len(words))
+        return words
+
+    monkeypatch.setattr(vocabulary, "_second_pass", second_pass)
+    frequent = ["often " * 3, "always " * 4]
+    for count in (20_000, 200_000):
+        rare = [
+            " ".join(f"{number:x}" for number in range(first, first + 1000))
+            for first in range(0, count, 1000)
+        ]
+        texts = [*rare, *frequent * (count // 500)]
+        (found,) = counted(texts, [], size=2, ngrams=1)
+        assert found.words == ("always", "often")
+    assert len(kept) == 2
+    assert max(kept) < 2000
+
+
+def test_a_word_that_is_too_long_is_not_listed() -> None:
+    longest, longer = "x" * MAX_WORD_BYTES, "y" * (MAX_WORD_BYTES + 1)
+    (found,) = counted([f"a {longest} b {longer} c"], [])
+    assert sorted(found.words) == ["a", "b", "c", longest]
+
+
+def test_a_word_that_ends_with_a_nul_is_not_listed() -> None:
+    (found,) = counted(["a a\x00 \x00 b\x00c"], [])
+    assert sorted(found.words) == ["\x00 b\x00c", "a", "b\x00c"]
 
 
 def test_nothing_is_said_where_nothing_can_be_missing() -> None:
@@ -118,39 +165,3 @@ def test_digest_is_of_words_and_order() -> None:
     assert Vocabulary(("a", "b")).digest == Vocabulary(("a", "b")).digest
     assert Vocabulary(("a", "b")).digest != Vocabulary(("b", "a")).digest
     assert 0 <= Vocabulary(()).digest < 2**63
-
-
-# A vocabulary channel
-
-
-def write(folder: Path, text: str) -> Path:
-    (folder / "deep").mkdir()
-    (folder / "deep" / "words.txt").write_text(text, encoding="utf-8")
-    return folder
-
-
-def test_a_file_of_words_is_read(tmp_path: Path) -> None:
-    folder = write(tmp_path, "free money\nmeeting\nüber\n")
-    assert read_vocabulary(folder, size=3) == Vocabulary(("free money", "meeting", "über"))
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", "0 words. Allowed: 1 to 3"),
-        ("a\nb\nc\nd\n", "4 words. Allowed: 1 to 3"),
-        ("a\n\nb\n", "line 2 is ''"),
-        ("a\n[UNK]\n", r"line 2 is '\[UNK\]'"),
-        ("a\nb\na\n", "'a' stands there twice"),
-    ],
-)
-def test_a_file_that_is_no_vocabulary_is_refused(tmp_path: Path, text: str, expected: str) -> None:
-    with pytest.raises(ContractError, match=expected):
-        read_vocabulary(write(tmp_path, text), size=3)
-
-
-def test_two_files_are_refused(tmp_path: Path) -> None:
-    write(tmp_path, "a\n")
-    (tmp_path / "b.txt").write_text("b\n")
-    with pytest.raises(ContractError, match=r"holds 2 files\. Give one"):
-        read_vocabulary(tmp_path, size=3)
