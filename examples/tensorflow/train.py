@@ -29,6 +29,8 @@ from training.records import LoaderSettings, RecordLoader, Step, find_shards, st
 
 WORDS = 1000
 """Of the vocabulary."""
+LONGEST_WORD = 128
+"""Bytes. Keras makes room for the longest one in every row of its vocabulary."""
 WORDS_OF_A_WORKER = 100_000
 """Distinct words that a worker tells the others of, its most frequent ones."""
 
@@ -137,7 +139,9 @@ def shared_vocabulary(loader: RecordLoader, workers: Workers) -> list[str]:
     """
     texts = (record["text"] for batch in loader.epoch(0) for record in batch.data)
     counts = Counter(chain.from_iterable(text.encode().lower().split() for text in texts))
-    mine = [(word.decode(), count) for word, count in counts.most_common(WORDS_OF_A_WORKER)]
+    # Keras drops the NULs at a word's end, and would take it for another word.
+    fit = Counter({word: n for word, n in counts.items() if len(word) <= LONGEST_WORD and word[-1]})
+    mine = [(word.decode(), count) for word, count in fit.most_common(WORDS_OF_A_WORKER)]
     message = np.frombuffer(json.dumps(mine).encode() + b"\n", np.uint8)
     total: Counter[str] = Counter()
     for line in (

@@ -104,3 +104,32 @@ def test_hyperparameters_of_the_other_trainer_start_nothing(tmp_path: Path) -> N
     assert host.log == f"Failed: {host.failure}\n"
     assert host.failure is not None
     assert host.failure.startswith("Hyperparameter hash_buckets is the pytorch trainer's")
+
+
+def alone(folder: Path, shards: dict[str, bytes], validation: bytes) -> Job:
+    return Job(
+        folder=folder,
+        shards=(shards,),
+        validation=validation,
+        hyperparameters={"epochs": "1"},
+        devices_per_host=1,
+        framework="tensorflow",
+    )
+
+
+def test_no_records_at_all_are_refused_as_pytorch_refuses_them(tmp_path: Path) -> None:
+    (host,) = launch(alone(tmp_path, {}, lines([RECORD])))
+    assert host.exit_code == 1
+    assert host.failure is not None
+    assert host.failure.startswith(
+        "algo-1, rank 0: RecordError: The 1 ranks have no step to take: there are no training "
+    )
+    assert "Traceback" not in host.log
+
+
+def test_texts_without_any_word_are_trained_on(tmp_path: Path) -> None:
+    records = lines([{"text": "...", "label": 1}, {"text": "", "label": 0}])
+    (host,) = launch(alone(tmp_path, {"a.jsonl": records}, lines([RECORD])))
+    assert host.exit_code == 0, host.log
+    assert "epoch=1;" in host.log
+    assert "config.json" in host.model_files

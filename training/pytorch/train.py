@@ -48,7 +48,7 @@ from training.contract.metrics import (
 from training.contract.paths import ContainerPaths
 from training.pytorch.checkpoint import keep
 from training.pytorch.loop import Learner, Validation, train_epoch, validate
-from training.pytorch.model_file import ModelConfig, save_model
+from training.pytorch.model_file import save_model
 from training.pytorch.pace import Pace
 from training.pytorch.parallelism import whole_weights
 from training.pytorch.precision import use_tensor_cores
@@ -64,6 +64,7 @@ from training.records import (
     agree,
 )
 from training.trainer.data import check_plan, train_loader, validation_loader
+from training.trainer.model_config import ModelConfig
 from training.trainer.report import check_loss, set_up_log, write_data_report
 
 _QUALITY_METRICS: Final = MappingProxyType({"accuracy": VALIDATION_ACCURACY, "r2": VALIDATION_R2})

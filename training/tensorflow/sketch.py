@@ -4,8 +4,8 @@ Every word falls into one bucket in each of four rows, and a bucket weighs what 
 together. So a word occurs at most as often as the lightest of its buckets weighs: the frequent ones
 are among those whose buckets are heavy in all rows. A rare word is among them, too, if it shares
 each of its buckets with heavier ones, which four rows make improbable: choosing a part f of the
-buckets lets little more than f**4 of the rare words through (Cormode, Muthukrishnan: An improved data stream
-summary: the count-min sketch, 2005).
+buckets lets little more than f**4 of the rare words through (Cormode, Muthukrishnan: An improved
+data stream summary: the count-min sketch, 2005).
 
 How many different words there are is estimated to 2 % (Flajolet and others: HyperLogLog, 2007).
 

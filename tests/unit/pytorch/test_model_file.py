@@ -7,9 +7,10 @@ import torch
 
 from training.contract.errors import ContractError
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.model_file import ModelConfig, load_config, load_weights, save_model
+from training.pytorch.model_file import load_config, load_weights, save_model
 from training.pytorch.task import new_model
 from training.pytorch.tasks.text import TextTask
+from training.trainer.model_config import ModelConfig
 
 SMALL = TrainingHyperparameters(hash_buckets=64, embedding_dim=4, hidden_dim=4)
 CONFIG = ModelConfig(hyperparameters=SMALL, epochs=3, records=10, data_digest="00ff")
@@ -55,7 +56,7 @@ def test_a_model_that_is_not_complete_is_refused(saved: Path, complete: object) 
 
 
 def test_a_model_without_configuration_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ContractError, match=r"config\.json does not exist"):
+    with pytest.raises(ContractError, match="No trainer of this project has written"):
         load_config(tmp_path)
 
 

@@ -10,11 +10,12 @@ from safetensors.torch import load_file, save_file
 
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.paths import ContainerPaths
-from training.pytorch.model_file import ModelConfig, save_model
+from training.pytorch.model_file import save_model
 from training.pytorch.task import new_model
 from training.pytorch.tasks.text import TextTask
 from training.pytorch.tasks.text_bag import BagClassifier
 from training.steps.evaluate import main
+from training.trainer.model_config import ModelConfig
 
 SMALL = TrainingHyperparameters(hash_buckets=64, embedding_dim=4, hidden_dim=4)
 RECORDS = [{"text": f"word{i} and more", "label": int(i % 3 == 0)} for i in range(300)]

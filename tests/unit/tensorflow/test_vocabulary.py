@@ -121,7 +121,7 @@ def test_what_is_kept_is_bounded_whatever_the_number_of_words(
     monkeypatch.setattr(vocabulary, "_MOST_KEPT", 1000)
     monkeypatch.setattr(vocabulary, "_GROUP_WORDS", 5000)
     kept: list[int] = []
-    pass_again = vocabulary._second_pass  # noqa: SLF001 - what it keeps is what is measured
+    pass_again = vocabulary._second_pass
 
     def second_pass(*arguments: Any) -> Counter[bytes]:  # noqa: ANN401 - handed on
         words = pass_again(*arguments)
