@@ -106,7 +106,7 @@ def test_hyperparameters_of_the_other_trainer_start_nothing(tmp_path: Path) -> N
     assert host.failure.startswith("Hyperparameter hash_buckets is the pytorch trainer's")
 
 
-def alone(folder: Path, shards: dict[str, bytes], validation: bytes) -> Job:
+def alone(folder: Path, shards: dict[str, str], validation: str) -> Job:
     return Job(
         folder=folder,
         shards=(shards,),
