@@ -103,8 +103,7 @@ class Sketch:
 
     def share(self, ranks: Exchange) -> None:
         """Add up over all ranks."""
-        for row in self._weights:
-            row[:] = ranks.sum_counts(row)
+        self._weights = np.stack([ranks.sum_counts(row) for row in self._weights])
         registers = ranks.gather_bytes(self._registers.tobytes())
         self._registers = np.max([np.frombuffer(each, np.uint8) for each in registers], axis=0)
 
