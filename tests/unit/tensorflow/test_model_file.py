@@ -41,9 +41,7 @@ def test_the_configuration_comes_back(folder: Path) -> None:
 
 
 def test_a_model_of_the_other_trainer_is_refused(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        ContractError, match=r"Allowed: tensorflow\. Evaluate the model"
-    ):
+    with pytest.raises(ContractError, match=r"Allowed: tensorflow\. Evaluate the model"):
         load_config(change(folder, tmp_path / "changed", framework="pytorch"))
 
 
