@@ -29,7 +29,7 @@ class Inputs(NamedTuple):
     """0 or 1; shape (B,)."""
 
 
-class _ExactRate(keras.optimizers.schedules.LearningRateSchedule):
+class _ExactRate(keras.optimizers.schedules.LearningRateSchedule):  # type: ignore[misc] # Keras has no types
     """A learning rate in the type of the weights: Keras keeps a plain one in its process' type."""
 
     def __init__(self, learning_rate: float) -> None:

@@ -80,7 +80,9 @@ def test_losses_are_those_of_probabilities(task: TextTask) -> None:
 
 def test_a_vocabulary_without_words_is_legal() -> None:
     task = TextTask(SETTINGS, Vocabulary(()))
-    inputs = task.make_inputs(task.encode_texts(packed(["...", "", "[none]"])), np.zeros(3))
+    inputs = task.make_inputs(
+        task.encode_texts(packed(["...", "", "[none]"])), np.zeros(3, np.int64)
+    )
     assert inputs.ngrams.tolist() == [[0], [0], [1]]
     assert np.isfinite(task.build_model()(inputs.ngrams).numpy()).all()
 
