@@ -49,6 +49,8 @@ class StorageSettings(_Section):
     """Keep the data bucket and its key when the stack is deleted."""
     old_versions_days: Days
     """Days until an overwritten or deleted object is gone for good, 1..3650."""
+    checkpoints_days: Days
+    """Days until a checkpoint is gone that its training has not replaced or deleted, 1..3650."""
     access_logs_days: Days
     """Days that access logs are kept, 1..3650."""
 

@@ -5,6 +5,7 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from infra.pipeline.deployment import CHECKPOINTS_FOLDER
 from infra.settings import Settings, StorageSettings
 from infra.stack import EnvironmentStack
 
@@ -79,6 +80,13 @@ class StorageStack(EnvironmentStack):
                 s3.LifecycleRule(
                     id="old-versions",
                     noncurrent_version_expiration=Duration.days(settings.old_versions_days),
+                ),
+                s3.LifecycleRule(
+                    id="checkpoints",
+                    prefix=f"{CHECKPOINTS_FOLDER}/",
+                    expiration=Duration.days(settings.checkpoints_days),
+                    # Trainers replace them all the time: replaced ones would be most of the bucket.
+                    noncurrent_version_expiration=Duration.days(1),
                 ),
                 s3.LifecycleRule(
                     id="unfinished-uploads",

@@ -128,6 +128,8 @@ class TrainingPipeline(Construct):
             pipeline_definition={
                 "PipelineDefinitionBody": Stack.of(self).to_json_string(definition)
             },
+            # Its steps wait for each other anyhow; a step added by mistake beside them would not.
+            parallelism_configuration={"MaxParallelExecutionSteps": 1},
             role_arn=role_arn,
         )
 

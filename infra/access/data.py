@@ -6,9 +6,11 @@ from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
 
 from infra.pipeline.deployment import (
+    CHECKPOINTS_FOLDER,
     DATA_FOLDER,
     EVALUATION_FOLDER,
     EXECUTIONS_FOLDER,
+    TENSORBOARD_FOLDER,
     TRAINING_FOLDER,
 )
 from training.contract.layout import EVALUATION_FILE, MODEL_ARCHIVE
@@ -20,12 +22,16 @@ DATASETS = f"{DATA_FOLDER}/*"
 """The data sets: read by jobs, listed by Preflight, written by whoever publishes data."""
 # Execution ids are made at run time, hence the first star.
 TRAINING_OUTPUTS = f"{EXECUTIONS_FOLDER}/*/{TRAINING_FOLDER}/*"
+TENSORBOARD_OUTPUTS = f"{EXECUTIONS_FOLDER}/*/{TENSORBOARD_FOLDER}/*"
+CHECKPOINTS = f"{CHECKPOINTS_FOLDER}/*/*"
 MODELS = f"{EXECUTIONS_FOLDER}/*/{TRAINING_FOLDER}/*/output/{MODEL_ARCHIVE}"
 """One below each training job's name."""
 EVALUATION_OUTPUTS = f"{EXECUTIONS_FOLDER}/*/{EVALUATION_FOLDER}/*"
 EVALUATIONS = f"{EXECUTIONS_FOLDER}/*/{EVALUATION_FOLDER}/{EVALUATION_FILE}"
 
 WRITE_OBJECTS = ("s3:AbortMultipartUpload", "s3:PutObject")
+SYNC_OBJECTS = (*WRITE_OBJECTS, "s3:DeleteObject", "s3:GetObject")
+"""Of checkpoints: restored at the start; a file deleted on a host is deleted here too."""
 USE_KEY = ("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey")
 """To read, and to write outputs: their KmsKeyId wants kms:Encrypt too, says the service model."""
 

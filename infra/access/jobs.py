@@ -12,9 +12,12 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from infra.access.data import (
+    CHECKPOINTS,
     DATASETS,
     EVALUATION_OUTPUTS,
     MODELS,
+    SYNC_OBJECTS,
+    TENSORBOARD_OUTPUTS,
     TRAINING_OUTPUTS,
     USE_KEY,
     WRITE_OBJECTS,
@@ -61,7 +64,12 @@ _TRAINING = _JobKind(
     description="Training jobs: data, models, logs, metrics, image",
     resource="training-job",
     logs="/aws/sagemaker/TrainingJobs",
-    objects={DATASETS: ["s3:GetObject"], TRAINING_OUTPUTS: WRITE_OBJECTS},
+    objects={
+        DATASETS: ["s3:GetObject"],
+        TRAINING_OUTPUTS: WRITE_OBJECTS,
+        TENSORBOARD_OUTPUTS: WRITE_OBJECTS,
+        CHECKPOINTS: SYNC_OBJECTS,
+    },
 )
 _EVALUATION = _JobKind(
     description="Evaluation jobs: test data and models, results, logs, metrics, image",
@@ -126,6 +134,8 @@ def _reasons(stack: Stack, kind: _JobKind, access: DataAccess) -> dict[str, str]
     folders = {
         DATASETS: "A starter chooses the data set; all lie in this folder. Reading only.",
         TRAINING_OUTPUTS: "Execution ids and job names are made at run time.",
+        TENSORBOARD_OUTPUTS: "Execution ids are made at run time.",
+        CHECKPOINTS: "Execution ids are made at run time. Nothing but checkpoints lies there.",
         MODELS: "Execution ids and job names are made at run time. Models only.",
         EVALUATION_OUTPUTS: "Execution ids are made at run time.",
     }

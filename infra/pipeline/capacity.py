@@ -24,6 +24,11 @@ NVME_FAMILIES = frozenset(
 """Families with local disks, where SageMaker rejects VolumeKmsKeyId. Source: docs/facts.md 2, 8."""
 
 
+SOLD_OUT_MIN = 240
+MOST_PATIENCE_MIN = 14_400
+"""Of a retry policy. Source: docs/facts.md 8."""
+
+
 class OnDemand(BaseModel):
     """Instances at their usual price, started for each job."""
 
@@ -47,8 +52,24 @@ class WarmPool(BaseModel):
     """Seconds that the instances wait, 1..3600."""
 
 
-# Spot instances need checkpoints, which the trainers do not write: there is no such kind.
-Capacity = Annotated[OnDemand | WarmPool, Field(discriminator="kind")]
+class Spot(BaseModel):
+    """Spare instances at a lower price, which may be taken away at any time.
+
+    SageMaker then waits for others and starts the job again, which goes on from its checkpoint.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
+
+    kind: Literal["spot"]
+    max_wait_s: Annotated[int, Field(ge=60)]
+    """Seconds for waiting and running together; the job's max_runtime_s or more."""
+
+
+AnyCapacity = OnDemand | Spot | WarmPool
+Capacity = Annotated[AnyCapacity, Field(discriminator="kind")]
+"""Keep-alive with spot cannot be written: SageMaker refuses it."""
 
 
 def has_local_nvme(instance_type: str) -> bool:
@@ -56,10 +77,35 @@ def has_local_nvme(instance_type: str) -> bool:
     return instance_type.split(".")[1] in NVME_FAMILIES
 
 
-def resource_config_extras(capacity: OnDemand | WarmPool) -> dict[str, Any]:
-    """What the kind of capacity adds to a training job's ResourceConfig."""
+def patience_min(capacity: AnyCapacity) -> int:
+    """Minutes to go on trying while instances are sold out, 1..14400.
+
+    Whoever gave spot jobs a time to wait has said it; others wait half a working day.
+    """
     match capacity:
-        case WarmPool(keep_alive_s=keep_alive_s):
-            return {"KeepAlivePeriodInSeconds": keep_alive_s}
+        case Spot(max_wait_s=max_wait_s):
+            return min(max_wait_s // 60, MOST_PATIENCE_MIN)
+        case _:
+            return SOLD_OUT_MIN
+
+
+def with_capacity(job: dict[str, Any], capacity: AnyCapacity) -> dict[str, Any]:
+    """A training job's arguments with what the kind of capacity adds to them.
+
+    Args:
+        job: with ResourceConfig and StoppingCondition.
+        capacity: how its instances are bought.
+    """
+    match capacity:
         case OnDemand():
-            return {}
+            return job
+        case WarmPool(keep_alive_s=keep_alive_s):
+            extras = {"KeepAlivePeriodInSeconds": keep_alive_s}
+            return {**job, "ResourceConfig": {**job["ResourceConfig"], **extras}}
+        case Spot(max_wait_s=max_wait_s):
+            waiting = {"MaxWaitTimeInSeconds": max_wait_s}
+            return {
+                **job,
+                "StoppingCondition": {**job["StoppingCondition"], **waiting},
+                "EnableManagedSpotTraining": True,
+            }

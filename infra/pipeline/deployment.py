@@ -8,8 +8,12 @@ DATA_FOLDER = "data"
 EXECUTIONS_FOLDER = "executions"
 """Holds one folder for each execution, named by its id."""
 
+CHECKPOINTS_FOLDER = "checkpoints"
+"""The same for checkpoints, which are not kept as long: expiry goes by the start of a key."""
+
 # Folders of one execution
 TRAINING_FOLDER = "train"
+TENSORBOARD_FOLDER = "tensorboard"
 EVALUATION_FOLDER = "evaluation"
 
 
@@ -72,3 +76,8 @@ class Deployment:
     def executions_uri(self) -> str:
         """The prefix below which each execution has its own; no slash at its end."""
         return f"s3://{self.bucket_name}/{EXECUTIONS_FOLDER}"
+
+    @property
+    def checkpoints_uri(self) -> str:
+        """The same for checkpoints."""
+        return f"s3://{self.bucket_name}/{CHECKPOINTS_FOLDER}"

@@ -18,8 +18,14 @@ def call_retries() -> list[Json]:
     ]
 
 
-def job_retries() -> list[Json]:
-    """For steps that start instances: these may also be sold out for a while."""
+def job_retries(*, sold_out_min: int) -> list[Json]:
+    """For steps that start instances: these may also be sold out for a while.
+
+    A training job that is started again goes on from its execution's checkpoints.
+
+    Args:
+        sold_out_min: how long to try in that case, 1..14400 minutes.
+    """
     return [
         *call_retries(),
         {
@@ -29,10 +35,10 @@ def job_retries() -> list[Json]:
             "MaxAttempts": 2,
         },
         {
-            # Not RESOURCE_LIMIT: a quota of 0 should fail now, not after four hours.
+            # Not RESOURCE_LIMIT: a quota of 0 should fail now, not after hours.
             "ExceptionType": ["SageMaker.CAPACITY_ERROR"],
             "IntervalSeconds": 300,
             "BackoffRate": 1.5,
-            "ExpireAfterMin": 240,
+            "ExpireAfterMin": sold_out_min,
         },
     ]

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from infra.pipeline.capacity import Capacity, has_local_nvme
+from infra.pipeline.capacity import Capacity, Spot, has_local_nvme
 from infra.pipeline.validation.document import PROCESSING, TRAINING
 from infra.pipeline.validation.service_model import instance_types
 from infra.pipeline.validation.wording import rename_fix
@@ -160,6 +160,16 @@ class TrainingSettings(_Instances):
     """The optimizer's."""
     seed: Annotated[int, _within(bounds_of("seed"))]
     """Of weights and shuffling."""
+
+    @model_validator(mode="after")
+    def _spot_waits_long_enough(self) -> Self:
+        if isinstance(self.capacity, Spot) and self.capacity.max_wait_s < self.max_runtime_s:
+            raise ValueError(
+                f"capacity.max_wait_s is {self.capacity.max_wait_s}, less than max_runtime_s, "
+                f"{self.max_runtime_s}. Allowed: {self.max_runtime_s} or more, since it counts "
+                "waiting and running."
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_kind_of_disk(self) -> Self:

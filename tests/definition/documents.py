@@ -8,6 +8,8 @@ Json = Any
 """JSON data that the tests edit freely."""
 
 ROLE = "arn:aws:iam::123456789012:role/evenshard-job"
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+RETRY = {"ExceptionType": ["Step.SERVICE_FAULT", "Step.THROTTLING"], "MaxAttempts": 5}
 IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/evenshard:1"
 MODEL = {"Get": "Steps.Train.ModelArtifacts.S3ModelArtifacts"}
 
@@ -150,7 +152,12 @@ def _train() -> Json:
                 _channel("validation", "ValidationDataUri", "FullyReplicated"),
             ],
             "OutputDataConfig": {
-                "S3OutputPath": as_text("s3://bucket/", get("Execution.PipelineExecutionId"))
+                "S3OutputPath": as_text("s3://bucket/", get("Execution.PipelineExecutionId")),
+                "KmsKeyId": KEY,
+            },
+            "CheckpointConfig": {
+                "S3Uri": as_text("s3://bucket/c/", get("Execution.PipelineExecutionId"), "/"),
+                "LocalPath": "/opt/ml/checkpoints",
             },
             "ResourceConfig": {
                 "InstanceType": get("Parameters.InstanceType"),
@@ -203,8 +210,10 @@ def _evaluate() -> Json:
                             "S3UploadMode": "EndOfJob",
                         },
                     }
-                ]
+                ],
+                "KmsKeyId": KEY,
             },
+            "NetworkConfig": {"EnableNetworkIsolation": True},
             "ProcessingResources": {
                 "ClusterConfig": {
                     "InstanceType": get("Parameters.EvaluationInstanceType"),
@@ -222,6 +231,7 @@ def _evaluate() -> Json:
                 "FilePath": "evaluation.json",
             }
         ],
+        "RetryPolicies": [RETRY],
     }
 
 
@@ -278,6 +288,7 @@ def _register() -> Json:
                 "ModelQuality": {"Statistics": {"ContentType": "application/json", "S3Uri": report}}
             },
         },
+        "RetryPolicies": [RETRY],
     }
 
 

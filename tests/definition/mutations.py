@@ -216,6 +216,34 @@ MUTATIONS: Final = (
         "Keep MaxAttempts or ExpireAfterMin",
     ),
     Mutation(
+        "checkpoints of all executions in one place",
+        _set(f"{TRAIN}.CheckpointConfig.S3Uri", "s3://bucket/checkpoints/"),
+        f"{TRAIN}.CheckpointConfig.S3Uri",
+        "checkpoint-per-execution",
+        "Join the prefix with the execution's id",
+    ),
+    Mutation(
+        "checkpoints where no trainer writes them",
+        _set(f"{TRAIN}.CheckpointConfig.LocalPath", "/tmp/checkpoints"),  # noqa: S108 - a mistake
+        f"{TRAIN}.CheckpointConfig.LocalPath",
+        "training-path",
+        "Write '/opt/ml/checkpoints'",
+    ),
+    Mutation(
+        "spot that waits for nothing",
+        _set(f"{TRAIN}.EnableManagedSpotTraining", True),
+        f"{TRAIN}.StoppingCondition.MaxWaitTimeInSeconds",
+        "spot-needs-max-wait",
+        "Add it",
+    ),
+    Mutation(
+        "waiting without spot",
+        _set(f"{TRAIN}.StoppingCondition.MaxWaitTimeInSeconds", 172_800),
+        f"{TRAIN}.StoppingCondition.MaxWaitTimeInSeconds",
+        "max-wait-needs-spot",
+        "set EnableManagedSpotTraining",
+    ),
+    Mutation(
         "uncompilable metric regex",
         _set(f"{TRAIN}.AlgorithmSpecification.MetricDefinitions[0].Regex", "train_loss=([0-9.]+"),
         f"{TRAIN}.AlgorithmSpecification.MetricDefinitions[0].Regex",

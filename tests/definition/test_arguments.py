@@ -7,7 +7,7 @@ from infra.pipeline.validation.arguments import ArgumentJudge
 from infra.pipeline.validation.document import Definition
 from infra.pipeline.validation.references import References
 from infra.pipeline.validation.service_model import service_model
-from tests.definition.documents import Json, at, baseline, drop, put
+from tests.definition.documents import RETRY, Json, at, baseline, drop, put
 
 TRAIN = "Steps.Train.Arguments"
 
@@ -126,6 +126,7 @@ def test_job_names_are_filled_by_the_pipeline_only_for_the_job_itself() -> None:
             "TransformOutput": {"S3OutputPath": "s3://b/k"},
             "TransformResources": {"InstanceType": "ml.m5.xlarge", "InstanceCount": 1},
         },
+        "RetryPolicies": [RETRY],
     }
     definition["Steps"].append(transform)
     (problem,) = problems(definition)

@@ -41,12 +41,14 @@ def test_lists_of_objects_are_lists_of_objects(key: str) -> None:
     assert (f"{key}[0]", "wrong-type") in [(problem.path, problem.rule) for problem in found]
 
 
-def test_definition_longer_than_the_service_takes_is_refused() -> None:
+def test_definition_that_leaves_no_room_is_refused() -> None:
     definition = baseline()
-    definition["Metadata"] = {"Note": "x" * 1_048_576}
+    definition["Metadata"] = {"Note": "x" * 900_000}
+    assert problems(definition) == []
+    definition["Metadata"] = {"Note": "x" * 1_000_000}
     (problem,) = problems(definition)
     assert problem.rule == "definition-size"
-    assert "1,048,576" in problem.wrong
+    assert "1,000,000" in problem.wrong
 
 
 @pytest.mark.parametrize(

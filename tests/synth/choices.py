@@ -42,6 +42,7 @@ CHOICES: dict[str, dict[str, dict[str, Any]]] = {
     },
     "capacity": {
         "on-demand": {"training.capacity": {"kind": "on-demand"}},
+        "spot": {"training.capacity": {"kind": "spot", "max_wait_s": 172_800}},
         "warm-pool": {"training.capacity": {"kind": "warm-pool", "keep_alive_s": 600}},
     },
     "input": {mode: {"training.input_mode": mode} for mode in ("File", "FastFile")},

@@ -107,6 +107,9 @@ class Pipeline:
             place = self.below(arguments["CheckpointConfig"]["S3Uri"])
             yield from each(role, CHECKPOINTS, place.arn)
             yield from each(role, WRITE_KEY, self.keys_of_buckets[place.bucket])
+        if "TensorBoardOutputConfig" in arguments:
+            uri = arguments["TensorBoardOutputConfig"]["S3OutputPath"]
+            yield from self._writes(role, uri, self.keys_of_buckets[self.place(uri).bucket])
 
     def _processing_data(self, arguments: Document) -> Iterator[Grant]:
         role = arguments["RoleArn"]

@@ -104,6 +104,25 @@ def test_the_data_bucket_is_encrypted_versioned_and_logged(assembly: Assembly) -
     assert bucket["LoggingConfiguration"]["LogFilePrefix"] == "data-bucket/"
 
 
+def test_one_step_of_an_execution_runs_at_a_time(assembly: Assembly) -> None:
+    pipelines = assembly.resources("Training", "AWS::SageMaker::Pipeline")
+    assert [one["Properties"]["ParallelismConfiguration"] for one in pipelines] == [
+        {"MaxParallelExecutionSteps": 1}
+    ] * 2
+
+
+def test_checkpoints_do_not_pile_up(assembly: Assembly) -> None:
+    rules = {one["Id"]: one for one in data_bucket(assembly)["LifecycleConfiguration"]["Rules"]}
+    uri = assembly.step("Train")["CheckpointConfig"]["S3Uri"]["Std:Join"]["Values"][0]
+    assert rules["checkpoints"] == {
+        "Id": "checkpoints",
+        "Status": "Enabled",
+        "Prefix": uri.partition(">/")[2],
+        "ExpirationInDays": 30,
+        "NoncurrentVersionExpiration": {"NoncurrentDays": 1},
+    }
+
+
 def test_every_bucket_is_private_and_refuses_plain_http(assembly: Assembly) -> None:
     everything = dict.fromkeys(
         ("BlockPublicAcls", "BlockPublicPolicy", "IgnorePublicAcls", "RestrictPublicBuckets"), True

@@ -4,6 +4,7 @@ from sagemaker.core.workflow.execution_variables import ExecutionVariables
 from sagemaker.core.workflow.functions import Join
 from sagemaker.core.workflow.properties import PropertyFile
 
+from infra.pipeline.capacity import SOLD_OUT_MIN
 from infra.pipeline.deployment import EVALUATION_FOLDER, Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
@@ -42,6 +43,8 @@ def evaluate(p: Parameters, deployment: Deployment, settings: EvaluationSettings
     return {
         "Name": NAME,
         "Type": "Processing",
+        "DisplayName": "Measure on the test set",
+        "Description": "One instance applies the model to TestDataUri",
         "Arguments": {
             "AppSpecification": {
                 "ImageUri": deployment.image_uri,
@@ -77,7 +80,7 @@ def evaluate(p: Parameters, deployment: Deployment, settings: EvaluationSettings
                 "FilePath": EVALUATION.path,
             }
         ],
-        "RetryPolicies": job_retries(),
+        "RetryPolicies": job_retries(sold_out_min=SOLD_OUT_MIN),
     }
 
 

@@ -20,6 +20,8 @@ def preflight(p: Parameters, deployment: Deployment, settings: FrameworkSettings
     return {
         "Name": NAME,
         "Type": "Lambda",
+        "DisplayName": "Check data and numbers",
+        "Description": "Lists the data sets; refuses what cannot train before any GPU starts",
         "FunctionArn": deployment.preflight_function_arn,
         "Arguments": {
             "train_data_uri": p.train_data_uri,

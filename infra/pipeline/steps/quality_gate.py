@@ -26,6 +26,8 @@ def quality_gate(
     return {
         "Name": NAME,
         "Type": "Condition",
+        "DisplayName": "Good enough?",
+        "Description": "Compares the quality on the test set with QualityThreshold",
         "Arguments": {
             "Conditions": [ConditionGreaterThanOrEqualTo(quality, p.quality_threshold)],
             "IfSteps": on_pass,

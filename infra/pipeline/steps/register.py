@@ -18,6 +18,8 @@ def register(p: Parameters, deployment: Deployment) -> Json:
     return {
         "Name": NAME,
         "Type": "RegisterModel",
+        "DisplayName": "Register the model",
+        "Description": "A version in the model package group, with metrics and the data's digest",
         "Arguments": {
             "ModelPackageGroupName": deployment.model_package_group_name,
             "ModelApprovalStatus": p.model_approval_status,

@@ -14,6 +14,8 @@ def reject(p: Parameters) -> Json:
     return {
         "Name": NAME,
         "Type": "Fail",
+        "DisplayName": "Refuse the model",
+        "Description": "Ends the execution as failed, with the numbers",
         "Arguments": {
             "ErrorMessage": Join(
                 on="",

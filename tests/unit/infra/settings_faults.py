@@ -119,6 +119,7 @@ FAULTS: Final = (
     ("storage.retain = false", "storage.retain", "Extra inputs"),
     ("storage.access_logs_days = 0", "storage.access_logs_days", "greater than or equal to 1"),
     ("storage.old_versions_days = 3651", "storage.old_versions_days", "equal to 3650"),
+    ("-storage.checkpoints_days", "storage.checkpoints_days", "Field required"),
     ("preflight.log_days = 31", "preflight.log_days", "7, 30, 90, 180 or 365"),
     ("-preflight.log_days", "preflight.log_days", "Field required"),
     # Training
@@ -174,7 +175,21 @@ FAULTS: Final = (
         "has for Processing jobs",
     ),
     # Capacity
-    ('training.capacity.kind = "rented"', "training.capacity", "'on-demand', 'warm-pool'"),
+    ('training.capacity.kind = "rented"', "training.capacity", "'on-demand', 'spot', 'warm-pool'"),
+    ('training.capacity.kind = "spot"', "training.capacity.spot.max_wait_s", "Field required"),
+    (
+        'training.capacity.kind = "spot"\ntraining.capacity.max_wait_s = 3_600',
+        "capacity.max_wait_s",
+        "is 3600, less than max_runtime_s, 86400. Allowed: 86400 or more",
+    ),
+    (
+        (
+            'training.capacity.kind = "spot"\ntraining.capacity.max_wait_s = 172_800\n'
+            "training.capacity.keep_alive_s = 60"
+        ),
+        "training.capacity.spot.keep_alive_s",
+        "Extra inputs",
+    ),
     ("-training.capacity.kind", "training.capacity", "discriminator 'kind'"),
     (
         'training.capacity.kind = "warm-pool"',

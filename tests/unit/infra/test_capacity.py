@@ -1,8 +1,17 @@
-"""Which instances have disks of their own."""
+"""How instances are bought, and which have disks of their own."""
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
-from infra.pipeline.capacity import OnDemand, WarmPool, has_local_nvme, resource_config_extras
+from infra.pipeline.capacity import (
+    Capacity,
+    OnDemand,
+    Spot,
+    WarmPool,
+    has_local_nvme,
+    patience_min,
+    with_capacity,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +26,51 @@ def test_has_no_nvme(name: str) -> None:
     assert not has_local_nvme(name)
 
 
-def test_only_a_warm_pool_adds_to_the_job() -> None:
-    assert resource_config_extras(OnDemand(kind="on-demand")) == {}
-    warm_pool = WarmPool(kind="warm-pool", keep_alive_s=60)
-    assert resource_config_extras(warm_pool) == {"KeepAlivePeriodInSeconds": 60}
+JOB = {
+    "ResourceConfig": {"InstanceCount": 2},
+    "StoppingCondition": {"MaxRuntimeInSeconds": 60},
+}
+
+
+def test_on_demand_adds_nothing() -> None:
+    assert with_capacity(JOB, OnDemand(kind="on-demand")) == JOB
+
+
+def test_a_warm_pool_keeps_its_instances() -> None:
+    assert with_capacity(JOB, WarmPool(kind="warm-pool", keep_alive_s=60)) == {
+        **JOB,
+        "ResourceConfig": {"InstanceCount": 2, "KeepAlivePeriodInSeconds": 60},
+    }
+
+
+def test_spot_waits() -> None:
+    assert with_capacity(JOB, Spot(kind="spot", max_wait_s=7_200)) == {
+        **JOB,
+        "StoppingCondition": {"MaxRuntimeInSeconds": 60, "MaxWaitTimeInSeconds": 7_200},
+        "EnableManagedSpotTraining": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("capacity", "minutes"),
+    [
+        (OnDemand(kind="on-demand"), 240),
+        (WarmPool(kind="warm-pool", keep_alive_s=60), 240),
+        (Spot(kind="spot", max_wait_s=90), 1),
+        (Spot(kind="spot", max_wait_s=172_800), 2_880),
+        (Spot(kind="spot", max_wait_s=10_000_000), 14_400),
+    ],
+)
+def test_who_waits_for_spot_tries_as_long(
+    capacity: OnDemand | Spot | WarmPool, minutes: int
+) -> None:
+    assert patience_min(capacity) == minutes
+
+
+def test_a_warm_pool_of_spot_instances_cannot_be_written() -> None:
+    for values in (
+        {"kind": "spot", "max_wait_s": 90, "keep_alive_s": 60},
+        {"kind": "warm-pool", "keep_alive_s": 60, "max_wait_s": 90},
+    ):
+        with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+            TypeAdapter(Capacity).validate_python(values)

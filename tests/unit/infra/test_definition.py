@@ -221,3 +221,44 @@ def test_the_input_mode_is_the_settings(settings: Settings) -> None:
     # Each channel goes by it.
     assert not [one for one in train["InputDataConfig"] if "InputMode" in one]
     check(definition)
+
+
+def test_spot_says_how_long_it_waits(settings: Settings) -> None:
+    values = settings.model_dump()
+    values["training"]["capacity"] = {"kind": "spot", "max_wait_s": 172_800}
+    definition = pipeline_definition(Settings.model_validate(values), DEPLOYMENT)
+    step = definition["Steps"][1]
+    assert step["Arguments"]["EnableManagedSpotTraining"] is True
+    assert step["Arguments"]["StoppingCondition"] == {
+        "MaxRuntimeInSeconds": 86_400,
+        "MaxWaitTimeInSeconds": 172_800,
+    }
+    [sold_out] = [
+        one for one in step["RetryPolicies"] if one["ExceptionType"] == ["SageMaker.CAPACITY_ERROR"]
+    ]
+    assert sold_out["ExpireAfterMin"] == 2_880
+    check(definition)
+
+
+def test_checkpoints_belong_to_an_execution(steps: dict[str, Any]) -> None:
+    train = steps["Train"]["Arguments"]
+    execution = {"Get": "Execution.PipelineExecutionId"}
+    assert train["CheckpointConfig"] == {
+        "S3Uri": {"Std:Join": {"On": "", "Values": ["s3://a-bucket/checkpoints/", execution, "/"]}},
+        "LocalPath": "/opt/ml/checkpoints",
+    }
+    assert train["TensorBoardOutputConfig"] == {
+        "S3OutputPath": {
+            "Std:Join": {
+                "On": "/",
+                "Values": ["s3://a-bucket/executions", execution, "tensorboard"],
+            }
+        },
+        "LocalPath": "/opt/ml/output/tensorboard",
+    }
+
+
+def test_every_step_says_what_it_does(steps: dict[str, Any]) -> None:
+    for step in steps.values():
+        assert 0 < len(step["DisplayName"]) <= 40
+        assert 20 <= len(step["Description"]) <= 120
