@@ -54,6 +54,8 @@ def test_result_json_has_the_public_schema(success: Run) -> None:
         "pipeline",
         "status",
         "failure_reason",
+        "faults",
+        "resumed_from",
         "parameters",
         "steps",
         "model_package",
@@ -71,7 +73,10 @@ def test_result_json_has_the_public_schema(success: Run) -> None:
             "failure_reason",
             "hosts",
             "metrics",
+            "attempts",
+            "interruptions",
         }
+        assert (step["attempts"], step["interruptions"]) == (1, 0)
         assert isinstance(step["seconds"], float)
         assert step["failure_reason"] is None
         for host in step["hosts"]:
