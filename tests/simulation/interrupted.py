@@ -1,5 +1,6 @@
 """Trainings that something happens to at an exact moment, and others that go on with them."""
 
+import re
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 WAIT_S = 100
 """Until a training reaches a moment: torch starts in every rank."""
+STOPPED = re.compile(
+    r"stopped because algo-(?:1 and algo-2 were|[12] was) told to; saved at step (\d+)"
+)
+"""In the log of two hosts that were both told. The ranks may ask each other between the signals."""
 
 Act = Callable[[Sequence["Popen[str]"], int], None]
 """Does something to the launchers of all hosts and to the rank that is at the moment."""
