@@ -21,7 +21,12 @@ from training.contract.hyperparameters import (
     parse_training,
     read_hyperparameters,
 )
-from training.contract.layout import PEERS_VARIABLE, STOPPED_FILE_VARIABLE, TOLD_FILE_VARIABLE
+from training.contract.layout import (
+    ATTENDANCE_VARIABLE,
+    PEERS_VARIABLE,
+    STOPPED_FILE_VARIABLE,
+    TOLD_FILE_VARIABLE,
+)
 from training.contract.paths import ContainerPaths
 from training.contract.stops import read_stop
 from training.launcher.company import Company, open_company
@@ -48,6 +53,7 @@ from training.launcher.peers import (
 from training.launcher.program import CODE_ROOT, rank_command
 from training.launcher.stop import StopSignal
 from training.launcher.supervision import adopt_orphans, supervise
+from training.launcher.watch import Watch
 
 _LOG = logging.getLogger(__name__)
 
@@ -111,8 +117,14 @@ def _run_ranks(
     """Run this host's ranks to their end."""
     with tempfile.TemporaryDirectory(prefix="evenshard-") as folder:
         scratch = Path(folder)
-        stopped, told = scratch / "stopped.json", scratch / "told"
-        variables = {STOPPED_FILE_VARIABLE: str(stopped), TOLD_FILE_VARIABLE: str(told)}
+        stopped, told, marks = scratch / "stopped.json", scratch / "told", scratch / "marks"
+        marks.mkdir()
+        variables = {
+            STOPPED_FILE_VARIABLE: str(stopped),
+            TOLD_FILE_VARIABLE: str(told),
+            ATTENDANCE_VARIABLE: str(marks),
+        }
+        watch = Watch(marks, job.ranks, company, job.settings.collective_timeout_s)
         command = framework.agent(job, rendezvous, scratch)
         _announce(job, rendezvous)
 
@@ -127,6 +139,7 @@ def _run_ranks(
             stop,
             on_told=pass_on,
             is_over=lambda: stopped.exists() or company.is_given_up(),
+            is_lost=watch.has_stall,
         )
         evidence = collect(scratch)
         why = explain(
@@ -136,7 +149,13 @@ def _run_ranks(
             exit_code=exit_code,
             exception_advice=framework.exception_advice,
         )
-        return RanksEnd(exit_code=exit_code, evidence=evidence, why=why, agreed=read_stop(stopped))
+        return RanksEnd(
+            exit_code=exit_code,
+            evidence=evidence,
+            why=why,
+            agreed=read_stop(stopped),
+            stall=watch.stall,
+        )
 
 
 def _framework_name(arguments: Sequence[str]) -> str:

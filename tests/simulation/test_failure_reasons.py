@@ -14,6 +14,7 @@ import pytest
 from tests.simulation.interrupted import go_on, interrupt, nothing
 from tests.simulation.launched import Host, Job, lay, lines, running_launcher
 from training.contract.breakpoints import STEP, Breakpoint
+from training.contract.layout import PYTORCH, TENSORFLOW
 
 if TYPE_CHECKING:
     from subprocess import Popen
@@ -30,6 +31,14 @@ def job(folder: Path, **more: str) -> Job:
         validation=lines(RECORDS[:5]),
         hyperparameters={"epochs": "2", "batch_size": "2", "hash_buckets": "64", **more},
     )
+
+
+def of_framework(job: Job, framework: str) -> Job:
+    if framework == PYTORCH:
+        return job
+    given = {name: v for name, v in job.hyperparameters.items() if name != "hash_buckets"}
+    small = {"vocabulary_size": "64", "embedding_dim": "4", "hidden_dim": "4"}
+    return replace(job, hyperparameters={**given, **small}, framework=framework)
 
 
 def moment(rank: int) -> Breakpoint:
@@ -54,23 +63,42 @@ def test_a_killed_rank_is_named_on_every_host(tmp_path: Path) -> None:
     assert other == (f"Secondary failure on algo-1: it lost the other ranks. The cause: {own}")
 
 
+STALLED = (
+    "algo-2, rank {} stalled: the other ranks waited for it for {} s (collective_timeout_s). See "
+    "what its log says last; if it was only slow, set that higher."
+)
+
+
 @pytest.mark.slow  # the timeout has to pass
-def test_a_stalled_rank_is_named_on_every_host(tmp_path: Path) -> None:
-    hosts = interrupt(job(tmp_path, collective_timeout_s="8"), moment(3), nothing, goes_on=False)
+@pytest.mark.parametrize(("framework", "wait_s"), [(PYTORCH, 8), (TENSORFLOW, 20)])
+def test_a_stalled_rank_is_named_on_every_host(framework: str, wait_s: int, tmp_path: Path) -> None:
+    given = of_framework(job(tmp_path, collective_timeout_s=str(wait_s)), framework)
+    reached_s: list[float] = []
+
+    def note(_launchers: Sequence["Popen[str]"], _rank: int) -> None:
+        reached_s.append(time.monotonic())
+
+    hosts = interrupt(given, moment(3), note, goes_on=False)
+    assert time.monotonic() - reached_s[0] < wait_s + 20
+    assert [host.exit_code for host in hosts] == [1, 1]
     other, own = failures(hosts)
-    assert own.startswith("algo-2, rank 3 stalled: the other ranks waited for it for 8 s")
-    assert other.startswith("Secondary failure on algo-1: ")
-    assert own in other
+    assert own == STALLED.format(3, wait_s)
+    assert other == f"Secondary failure on algo-1: it lost the other ranks. The cause: {own}"
 
 
-@pytest.mark.slow  # the timeout, and the wait for ranks that do not notice, have to pass
-def test_a_stalled_host_does_not_hang(tmp_path: Path) -> None:
-    alone = replace(job(tmp_path, collective_timeout_s="8"), devices_per_host=1)
+@pytest.mark.parametrize(
+    ("framework", "wait_s"),
+    # The launchers do the same with both; only TensorFlow's collectives would wait for ever.
+    [pytest.param(PYTORCH, 6, marks=pytest.mark.slow), (TENSORFLOW, 12)],
+)
+def test_a_rank_alone_on_its_host_is_named_too(framework: str, wait_s: int, tmp_path: Path) -> None:
+    given = of_framework(job(tmp_path, collective_timeout_s=str(wait_s)), framework)
+    alone = replace(given, devices_per_host=1)
     hosts = interrupt(alone, moment(1), nothing, goes_on=False)
+    assert [host.exit_code for host in hosts] == [1, 1]
     waited, stalled = failures(hosts)
-    assert waited.startswith("Secondary failure on algo-1: it lost the other ranks.")
-    assert "The cause: algo-1: its ranks waited for others in vain for 8 s" in stalled
-    assert "Rank 1 had not noticed" in stalled
+    assert stalled == STALLED.format(1, wait_s)
+    assert waited == f"Secondary failure on algo-1: it lost the other ranks. The cause: {stalled}"
 
 
 def test_a_loss_that_is_no_number_is_told_with_its_step_and_records(tmp_path: Path) -> None:

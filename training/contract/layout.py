@@ -61,6 +61,8 @@ STOPPED_FILE_VARIABLE: Final = "EVENSHARD_STOPPED_FILE"
 See `stops`."""
 TOLD_FILE_VARIABLE: Final = "EVENSHARD_TOLD_FILE"
 """Names the file that a host's launcher makes before it passes a stop signal on to the ranks."""
+ATTENDANCE_VARIABLE: Final = "EVENSHARD_ATTENDANCE"
+"""Names the folder in which the ranks of a host mark how far they have come. See `attendance`."""
 BULLETIN_VARIABLE: Final = "EVENSHARD_BULLETIN"
 """The "address:port" at which the chief's launcher keeps the board of a job. Simulated hosts."""
 

@@ -20,6 +20,8 @@ FAILED: Final = "failed"
 """A rank of the host failed by itself; the text says why."""
 TOLD: Final = "told"
 """The host was told to stop."""
+WAITED: Final = "waited"
+"""A rank of the job has waited too long; the text says how far the ranks of this host have come."""
 _RETRY_S: Final = 0.5
 _POLL_S: Final = 0.05
 _CONNECT_LIMIT_S: Final = 5.0

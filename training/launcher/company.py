@@ -3,14 +3,14 @@
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from typing import Final
 
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.layout import BULLETIN_PORT, BULLETIN_VARIABLE, PEERS_VARIABLE
-from training.launcher.bulletin import FAILED, JOINED, TOLD, Board, Bulletin
+from training.launcher.bulletin import FAILED, JOINED, TOLD, WAITED, Board, Bulletin
 from training.launcher.stop import StopSignal
 
 _NOTICE_S: Final = 30.0
@@ -26,6 +26,7 @@ class Company:
         self._cluster = cluster
         self._bulletin = bulletin
         self._failed_s = math.inf
+        self._places: dict[str, str] = {}
 
     def meet(self, devices: int, stop: StopSignal, wait_s: float) -> None:
         """Wait until every host has started, and compare their devices.
@@ -75,6 +76,22 @@ class Company:
     def has_failure(self) -> bool:
         """Whether a host has said that a rank of its own failed."""
         return self._bulletin is not None and bool(self._bulletin.said(FAILED))
+
+    @property
+    def heard(self) -> Sequence[str]:
+        """The hosts that this one can hear, itself among them, in their order."""
+        return self._cluster.hosts if self._bulletin is not None else (self._cluster.current_host,)
+
+    def tell_places(self, places: str) -> None:
+        """Tell all how far the ranks of this host have come, since some wait too long."""
+        self._places = {self._cluster.current_host: places}
+        if self._bulletin is not None:
+            self._bulletin.post(WAITED, places)
+
+    def told_places(self) -> Mapping[str, str]:
+        """How far the ranks of hosts have come that have told so: host -> what it told."""
+        told = self._bulletin.said(WAITED) if self._bulletin is not None else {}
+        return {**told, **self._places}
 
     def is_given_up(self) -> bool:
         """Whether the job failed elsewhere so long ago that ranks here will never notice."""

@@ -27,6 +27,11 @@ class HostJob:
         return self.cluster.host_rank * self.devices.count
 
     @property
+    def ranks(self) -> range:
+        """The global ranks of this host."""
+        return range(self.first_rank, self.first_rank + self.devices.count)
+
+    @property
     def world_size(self) -> int:
         """Ranks of all hosts."""
         return len(self.cluster.hosts) * self.devices.count

@@ -10,6 +10,7 @@ from training.launcher.diagnosis import Evidence, lost_the_others
 from training.launcher.ending import Ending, ended_after_signal, ended_for_others
 from training.launcher.job import HostJob
 from training.launcher.stop import StopSignal
+from training.launcher.watch import Stall
 
 _NOTHING_SAVED: Final = "nothing was saved since"
 
@@ -25,6 +26,8 @@ class RanksEnd:
     """They failed; of no meaning where the exit code is 0."""
     agreed: Stop | None
     """The stop that all ranks agreed on, if they did."""
+    stall: Stall | None = None
+    """Why they were ended, if they waited for others in vain."""
 
 
 def judge_stop(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) -> Ending | None:
@@ -35,7 +38,7 @@ def judge_stop(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal
         stop.wait(wait_s)
     if stop.received is not None:
         # A script may end in any way when it is told to.
-        cause = ranks.why if job.own_trainer and ranks.evidence.is_primary else None
+        cause = _own_cause(ranks) if job.own_trainer else None
         return ended_after_signal(host, stop.received, ranks.agreed, cause)
     return ended_for_others(host, others, wait_s) if others is not None else None
 
@@ -43,7 +46,16 @@ def judge_stop(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal
 def judge_failure(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) -> Ending:
     """The end of a host whose ranks failed: the cause, wherever it is."""
     exit_code = ranks.exit_code if ranks.exit_code > 0 else 128 - ranks.exit_code
+    if ranks.stall is not None:
+        exit_code = 1  # they were killed for it: that says nothing
     return Ending(exit_code=exit_code, failure=_cause(job, ranks, company, stop))
+
+
+def _own_cause(ranks: RanksEnd) -> str | None:
+    """Why the ranks ended in another way than by a stop."""
+    if ranks.evidence.is_primary:
+        return ranks.why
+    return ranks.stall.why if ranks.stall is not None else None
 
 
 def _stopped_for_others(ranks: RanksEnd, company: Company) -> str | None:
@@ -51,7 +63,7 @@ def _stopped_for_others(ranks: RanksEnd, company: Company) -> str | None:
     if ranks.agreed is not None:
         return str(ranks.agreed)
     told = company.told_to_stop()
-    lost = ranks.exit_code != 0 and not ranks.evidence.is_primary
+    lost = ranks.exit_code != 0 and _own_cause(ranks) is None
     if lost and told and not company.has_failure:
         return f"{stopped_because(told)}; {_NOTHING_SAVED}"
     return None
@@ -62,6 +74,11 @@ def _cause(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) ->
     if ranks.evidence.is_primary:
         company.tell_failure(ranks.why)
         return ranks.why
+    if ranks.stall is not None:
+        if ranks.stall.host != host:
+            return lost_the_others(host, ranks.stall.why)
+        company.tell_failure(ranks.stall.why)
+        return ranks.stall.why
     waited_s = f"{job.settings.collective_timeout_s:g} s (collective_timeout_s)"
     silent = ranks.evidence.silent_among(job.devices.count)
     if ranks.evidence.has_timed_out and silent:

@@ -35,6 +35,7 @@ def supervise(
     *,
     on_told: Callable[[], None] = lambda: None,
     is_over: Callable[[], bool] = lambda: False,
+    is_lost: Callable[[], bool] = lambda: False,
 ) -> int:
     """Run a command to its end, and end it when a stop signal comes.
 
@@ -45,6 +46,7 @@ def supervise(
         on_told: called before a stop signal is passed on.
         is_over: whether what the command was started for has ended, so that only a moment is left
             to it.
+        is_lost: whether it can come to nothing any more, so that it is killed at once.
 
     Returns:
         Its exit code; the negated signal number if a signal ended it.
@@ -61,7 +63,7 @@ def supervise(
             told = True
         if is_over():
             over_s = min(over_s, time.monotonic())
-        if time.monotonic() > over_s + _OVER_GRACE_S:
+        if time.monotonic() > over_s + _OVER_GRACE_S or is_lost():
             with suppress(ProcessLookupError):
                 os.kill(child.pid, signal.SIGKILL)
         status = _reap(child.pid)

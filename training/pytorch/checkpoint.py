@@ -12,7 +12,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.distributed.fsdp import FSDPModule
 
 from training.checkpoints import NO_TROUBLE
 from training.contract.breakpoints import Breakpoints
@@ -38,10 +37,6 @@ class LearnerTensors:
         self._learner = learner
         self._ranks = ranks
 
-    @property
-    def _is_sharded(self) -> bool:
-        return isinstance(self._learner.model, FSDPModule)
-
     def write(self, folder: Path) -> Sequence[Path]:
         """Write this rank's file.
 
@@ -50,7 +45,8 @@ class LearnerTensors:
         """
         learner = self._learner
         # All ranks fail in this or none: later, those that go on would wait for one that does not.
-        shards = write_shards(learner, self._ranks, folder) if self._is_sharded else ()
+        with self._ranks.attendance.waiting(when=learner.is_sharded):
+            shards = write_shards(learner, self._ranks, folder) if learner.is_sharded else ()
         content: dict[str, Any] = {
             "buffers": dict(learner.model.named_buffers()),
             "random": random_states(self._ranks.device),
@@ -58,7 +54,7 @@ class LearnerTensors:
             "schedule": learner.schedule.state_dict(),
             "scaler": learner.precision.scaler.state_dict(),
         }
-        if self._ranks.is_chief and not self._is_sharded:
+        if self._ranks.is_chief and not learner.is_sharded:
             content["model"] = learner.model.state_dict()
             content["optimizer"] = learner.optimizer.state_dict()
         path = rank_file(folder, self._ranks.rank)
@@ -76,8 +72,9 @@ class LearnerTensors:
         """Take over weights and optimizer and, where there was a rank of this number, its own."""
         learner, device = self._learner, self._ranks.device
         chief = _load(rank_file(folder, 0), device)
-        if self._is_sharded:
-            read_shards(learner, folder)
+        if learner.is_sharded:
+            with self._ranks.attendance.waiting():
+                read_shards(learner, folder)
         else:
             learner.model.load_state_dict(chief["model"])
             learner.optimizer.load_state_dict(chief["optimizer"])

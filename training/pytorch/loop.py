@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.fsdp import FSDPModule
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -49,7 +50,8 @@ class Learner:
         """Make a model with fresh weights and what trains it."""
         model = new_model(task).to(ranks.device)
         statistics = Statistics(model)
-        replica = parallel(model, task.settings, ranks)
+        with ranks.attendance.waiting():
+            replica = parallel(model, task.settings, ranks)
         optimizer = task.build_optimizer(model)
         return cls(
             task=task,
@@ -60,6 +62,11 @@ class Learner:
             precision=Precision(task.settings, ranks.device),
             statistics=statistics,
         )
+
+    @property
+    def is_sharded(self) -> bool:
+        """Whether ranks hold shards of the model, so that they meet wherever it is used."""
+        return isinstance(self.model, FSDPModule)
 
     @property
     def updates(self) -> int:
@@ -110,7 +117,7 @@ def train_epoch(
         RecordError: a record of this rank cannot be used.
         JobStoppedError, FloatingPointError, CheckpointError: on all ranks alike.
     """
-    task = learner.task
+    task, waiting = learner.task, ranks.attendance.waiting
     learner.replica.train()
     pace.begin()
     with closing(planned_steps(task, batches, plan, ranks)) as steps:
@@ -121,15 +128,19 @@ def train_epoch(
                 with (
                     learner.statistics.kept(when=step.own_records <= 1),
                     learner.precision.autocast(),
+                    waiting(when=learner.is_sharded),
                 ):
                     outputs = learner.replica(step.inputs)
                     losses = task.record_losses(outputs, step.inputs).to(task.dtype) * weight
                 # The mean over ranks of (sum * ranks / records) is the sum over all / records.
-                learner.precision.backward(losses.sum() * (ranks.world_size / step.update_records))
+                with waiting():
+                    whole = losses.sum() * (ranks.world_size / step.update_records)
+                    learner.precision.backward(whole)
             loss = losses.detach().sum()
             pace.add(loss, step.records, step.wait_s)
             if step.ends_update:
-                learner.update()
+                with waiting(when=learner.is_sharded):
+                    learner.update()
                 pace.end_update()
                 keeping.step_done(step.update_records, loss, step.batch)
             else:
@@ -169,7 +180,7 @@ def validate(
     sums = torch.zeros(task.measure.size, dtype=torch.float64, device=ranks.device)
     with closing(planned_steps(task, batches, plan, ranks)) as steps:
         for step in steps:
-            with learner.precision.autocast():
+            with learner.precision.autocast(), ranks.attendance.waiting(when=learner.is_sharded):
                 outputs = learner.model(step.inputs)
                 losses = task.record_losses(outputs, step.inputs)
             if not step.is_filler:

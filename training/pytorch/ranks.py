@@ -5,17 +5,20 @@ import gc
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import torch
 from torch import Tensor, distributed
 from torch.distributed import ProcessGroup
 
+from training.contract.attendance import Attendance
 from training.contract.hyperparameters import TrainingHyperparameters
 
 T = TypeVar("T")
+_WATCHED_S: Final = 15.0
+"""Where a launcher watches, it is to name who stalls, which the others cannot: they wait longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +31,8 @@ class Ranks:
     """The rank among those of this host."""
     local_world_size: int
     device: torch.device
+    attendance: Attendance = field(default_factory=lambda: Attendance(None))
+    """Told of every place where the ranks meet."""
 
     @property
     def is_chief(self) -> bool:
@@ -38,8 +43,9 @@ class Ranks:
         """Give integers of 64 bits, as many on each rank, and get those of every rank in order."""
         mine = torch.tensor(list(numbers), dtype=torch.int64, device=self.device)
         gathered = [torch.empty_like(mine) for _ in range(self.world_size)]
-        distributed.all_gather(gathered, mine)
-        return [tensor.tolist() for tensor in gathered]
+        with self.attendance.waiting():
+            distributed.all_gather(gathered, mine)
+            return [tensor.tolist() for tensor in gathered]
 
     def sum(self, numbers: Tensor) -> list[float]:
         """Add tensors of float64 and equal shape (n,) over all ranks.
@@ -47,18 +53,23 @@ class Ranks:
         Returns:
             The n sums, the same on every rank.
         """
-        return [float(number) for number in self.sum_tensor(numbers).tolist()]
+        total = numbers.clone()
+        with self.attendance.waiting():
+            distributed.all_reduce(total)
+            return [float(number) for number in total.tolist()]
 
     def sum_tensor(self, numbers: Tensor) -> Tensor:
         """Add tensors of equal shape and type over all ranks; all get the sum, as a new tensor."""
         total = numbers.clone()
-        distributed.all_reduce(total)
+        with self.attendance.waiting():
+            distributed.all_reduce(total)
         return total
 
     def broadcast(self, thing: T | None, sender: int) -> T:
         """Give all ranks the sender's thing, which can be pickled; slow, for rare occasions."""
         things = [thing if self.rank == sender else None]
-        distributed.broadcast_object_list(things, src=sender, device=self.device)
+        with self.attendance.waiting():
+            distributed.broadcast_object_list(things, src=sender, device=self.device)
         (received,) = things
         if received is None:
             raise AssertionError("the sender had nothing to send")
@@ -78,21 +89,25 @@ def join_ranks(
         timeout_s: how long a rank waits for the others, to meet and in each exchange.
     """
     local_rank = int(os.environ["LOCAL_RANK"])
+    attendance = Attendance.from_environment(rank=int(os.environ["RANK"]))
     gpu = torch.cuda.is_available()
     device = torch.device("cuda", local_rank) if gpu else torch.device("cpu")
     if gpu:
         torch.cuda.set_device(device)
-    distributed.init_process_group(
-        "nccl" if gpu else "gloo",
-        device_id=device if gpu else None,
-        timeout=timedelta(seconds=timeout_s),
-    )
+    waited_s = timeout_s + (_WATCHED_S if attendance.is_read else 0)
+    with attendance.waiting():
+        distributed.init_process_group(
+            "nccl" if gpu else "gloo",
+            device_id=device if gpu else None,
+            timeout=timedelta(seconds=waited_s),
+        )
     yield Ranks(
         rank=distributed.get_rank(),
         world_size=distributed.get_world_size(),
         local_rank=local_rank,
         local_world_size=int(os.environ["LOCAL_WORLD_SIZE"]),
         device=device,
+        attendance=attendance,
     )
     group = distributed.group.WORLD
     distributed.destroy_process_group()

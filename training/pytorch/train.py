@@ -121,7 +121,8 @@ def main() -> None:
             plan = plan_epoch(epoch=settings.epochs)
             if ranks.local_rank == 0:
                 write_data_report(paths, cluster, train_data, plan)
-            weights = whole_weights(learner.model)
+            with ranks.attendance.waiting(when=learner.is_sharded):
+                weights = whole_weights(learner.model)
             if ranks.is_chief:
                 _write_model(paths, weights, settings, plan)
 

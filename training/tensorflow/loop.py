@@ -97,9 +97,11 @@ def train_epoch(
     for step in range(plan.steps):
         encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
         weight = 0.0 if encoded is None else 1.0
-        loss = learner.learn(*_inputs(encoded, task), weight, gradient_scale(plan, step))
+        inputs = _inputs(encoded, task)
+        with learner.ranks.attendance.waiting():
+            loss = float(learner.learn(*inputs, weight, gradient_scale(plan, step)))
         batch = encoded.batch if encoded is not None else None
-        keeping.step_done(plan.records_in_step(step), float(loss), batch)
+        keeping.step_done(plan.records_in_step(step), loss, batch)
     keeping.trained()
 
 

@@ -17,6 +17,8 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from training.contract.attendance import Attendance
+
 _WORD_BYTES = 8
 
 
@@ -30,6 +32,8 @@ class Ranks:
     """The rank among those of this host."""
     local_world_size: int
     strategy: Any
+    attendance: Attendance = field(default_factory=lambda: Attendance(None))
+    """Told of every place where the ranks meet."""
     _gather: Any = field(init=False)
     _add: Any = field(init=False)
 
@@ -46,7 +50,7 @@ class Ranks:
 
     def all_gather(self, numbers: Sequence[int]) -> list[list[int]]:
         """Give integers of 64 bits, as many on each rank, and get those of every rank in order."""
-        rows: list[list[int]] = self._gather(np.array([list(numbers)], np.int64)).numpy().tolist()
+        rows: list[list[int]] = self._gathered(np.array([list(numbers)], np.int64)).tolist()
         return rows
 
     def gather_bytes(self, content: bytes) -> list[bytes]:
@@ -54,13 +58,14 @@ class Ranks:
         sizes = [size for (size,) in self.all_gather([len(content)])]
         words = -(-max(sizes) // _WORD_BYTES)
         padded = np.frombuffer(content.ljust(words * _WORD_BYTES, b"\0"), np.int64)
-        rows = self._gather(padded[np.newaxis]).numpy()
+        rows = self._gathered(padded[np.newaxis])
         return [row.tobytes()[:size] for row, size in zip(rows, sizes, strict=True)]
 
     def sum_counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add integers of equal shape over all ranks."""
-        (total,) = self._add([tf.constant(counts)])
-        return np.asarray(total)
+        with self.attendance.waiting():
+            (total,) = self._add([tf.constant(counts)])
+            return np.asarray(total)
 
     def sum(self, numbers: Sequence[float]) -> list[float]:
         """Add n numbers of float64 over all ranks.
@@ -68,13 +73,22 @@ class Ranks:
         Returns:
             The n sums, the same on every rank.
         """
-        (total,) = self._add([tf.constant(numbers, tf.float64)])
-        return [float(number) for number in total]
+        with self.attendance.waiting():
+            (total,) = self._add([tf.constant(numbers, tf.float64)])
+            return [float(number) for number in total]
 
     def sum_tensors(self, tensors: Sequence[Any]) -> list[Any]:
-        """Add tensors of equal shapes over all ranks, in a graph."""
+        """Add tensors of equal shapes over all ranks, in a graph.
+
+        Whoever runs the graph tells `attendance`.
+        """
         summed: Sequence[Any] = self.strategy.run(_sum, args=(tensors,))
         return list(summed)
+
+    def _gathered(self, row: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give numbers, shape (1, n), and get those of all ranks, shape (world_size, n)."""
+        with self.attendance.waiting():
+            return np.asarray(self._gather(row))
 
     def _gather_rows(self, row: Any) -> Any:  # noqa: ANN401 - TensorFlow has no types
         return self.strategy.run(_gather, args=(row,))
@@ -99,15 +113,20 @@ def join_ranks() -> Iterator[Ranks]:
     file before the others notice that it is gone.
     """
     tf.get_logger().setLevel(logging.WARNING)  # it remarks on every collective
-    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    rank = int(os.environ.get("RANK", "0"))
+    attendance = Attendance.from_environment(rank=rank)
+    # No timeout of TensorFlow's own: it costs a thread per exchange, which sleeps for that long.
+    with attendance.waiting():
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
     # The strategy has taken over SIGTERM, and only notes it: a rank that is told to stop must end.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     ranks = Ranks(
-        rank=int(os.environ.get("RANK", "0")),
+        rank=rank,
         world_size=int(os.environ.get("WORLD_SIZE", "1")),
         local_rank=int(os.environ.get("LOCAL_RANK", "0")),
         local_world_size=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
         strategy=strategy,
+        attendance=attendance,
     )
     yield ranks
     ranks.all_gather([0])

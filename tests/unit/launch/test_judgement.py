@@ -1,7 +1,7 @@
 """What a host makes of the end of its ranks, given what the other hosts say."""
 
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pytest
 
@@ -14,6 +14,7 @@ from training.launcher.diagnosis import Evidence, explain
 from training.launcher.job import HostJob
 from training.launcher.judgement import RanksEnd, judge_failure, judge_stop
 from training.launcher.stop import StopSignal
+from training.launcher.watch import Stall
 
 CLUSTER = Cluster(hosts=("algo-1", "algo-2"), current_host="algo-2", network_interface_name="lo")
 LOST = "RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:2203."
@@ -65,10 +66,11 @@ def ended(
     *,
     exit_code: int = 1,
     agreed: Stop | None = None,
+    stall: Stall | None = None,
 ) -> RanksEnd:
     evidence = Evidence(exceptions=exceptions or {}, exit_codes=exit_codes or {})
     why = explain(evidence, host="algo-2", first_rank=2, exit_code=exit_code, exception_advice="x")
-    return RanksEnd(exit_code=exit_code, evidence=evidence, why=why, agreed=agreed)
+    return RanksEnd(exit_code=exit_code, evidence=evidence, why=why, agreed=agreed, stall=stall)
 
 
 def test_ranks_that_are_done_have_not_stopped() -> None:
@@ -123,6 +125,33 @@ def test_a_rank_that_had_to_be_ended_is_named_beside_the_cause() -> None:
         "Secondary failure on algo-2: it lost the other ranks. The cause: algo-1: its ranks waited "
         "for others in vain for 10 s. Rank 2 had not noticed: it may be the one that stalled."
     )
+
+
+STALL = Stall(host="algo-2", why="algo-2, rank 3 stalled: the other ranks waited for it.")
+
+
+def test_a_rank_that_was_seen_to_stall_is_the_cause_on_all_hosts() -> None:
+    company = Elsewhere()
+    ranks = ended(exit_code=-signal.SIGKILL, stall=STALL)
+    ending = judge_failure(job(), ranks, company, StopSignal())
+    assert (ending.exit_code, ending.failure) == (1, STALL.why)
+    assert company.posted == [STALL.why]
+    elsewhere = replace(STALL, host="algo-1")
+    ranks = ended(exit_code=-signal.SIGKILL, stall=elsewhere)
+    ending = judge_failure(job(), ranks, company, StopSignal())
+    assert (ending.exit_code, ending.failure) == (
+        1,
+        f"Secondary failure on algo-2: it lost the other ranks. The cause: {STALL.why}",
+    )
+    assert company.posted == [STALL.why]
+
+
+def test_a_stall_is_no_stop_whoever_was_told() -> None:
+    ranks = ended(exit_code=-signal.SIGKILL, stall=STALL)
+    told = judge_stop(job(), ranks, Elsewhere(), Signalled())
+    assert told is not None
+    assert (told.exit_code, told.failure) == (1, STALL.why)
+    assert judge_stop(job(), ranks, Elsewhere(told=("algo-1",)), StopSignal()) is None
 
 
 def test_a_stop_that_was_agreed_on_needs_a_signal_of_ones_own() -> None:
