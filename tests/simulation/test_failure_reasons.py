@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.simulation.interrupted import go_on, interrupt, nothing
-from tests.simulation.launched import Host, Job, lay, lines, running_launcher
+from tests.simulation.launched import (
+    Host,
+    Job,
+    finish,
+    lay,
+    lines,
+    running,
+    running_launcher,
+)
 from training.contract.breakpoints import STEP, Breakpoint
 from training.contract.layout import PYTORCH, TENSORFLOW
 
@@ -113,6 +121,26 @@ def test_a_loss_that_is_no_number_is_told_with_its_step_and_records(tmp_path: Pa
         "(its batch: a.jsonl, line "
     )
     assert "learning_rate is 1e+30; take a tenth of it." in failure
+
+
+@pytest.mark.parametrize("framework", [PYTORCH, TENSORFLOW])
+def test_a_model_folder_that_cannot_be_written_ends_the_job_at_its_start(
+    framework: str, tmp_path: Path
+) -> None:
+    given = of_framework(replace(job(tmp_path), devices_per_host=1), framework)
+    hosts = lay(given)
+    folder = hosts[0][1] / "model"
+    folder.rmdir()
+    folder.symlink_to("/proc")  # where nobody may make files, not even root
+    with running(given, hosts) as launchers:
+        ended = finish(hosts, launchers)
+    assert [host.exit_code for host in ended] == [1, 1]
+    assert "epoch=1" not in ended[0].log
+    chief, other = (host.failure or "" for host in ended)
+    assert chief.startswith(
+        f"algo-1, rank 0: OutputError: The model cannot be written to {folder}: [Errno "
+    )
+    assert other == f"Secondary failure on algo-2: it lost the other ranks. The cause: {chief}"
 
 
 def test_a_host_that_never_starts_is_named(tmp_path: Path) -> None:

@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from training.contract.layout import MODEL_WEIGHTS_FILE, PYTORCH
 from training.trainer.model_config import ModelConfig, read_config, write_config
+from training.trainer.output import explained
 
 
 def save_model(folder: Path, weights: Mapping[str, Tensor], config: ModelConfig) -> None:
@@ -17,12 +19,17 @@ def save_model(folder: Path, weights: Mapping[str, Tensor], config: ModelConfig)
         folder: is made if it is not there.
         weights: whole tensors, by name.
         config: what the model is.
+
+    Raises:
+        OutputError: they cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    unfinished = folder / f".{MODEL_WEIGHTS_FILE}.part"
-    save_file({name: tensor.cpu().contiguous() for name, tensor in weights.items()}, unfinished)
-    unfinished.replace(folder / MODEL_WEIGHTS_FILE)
-    write_config(folder, PYTORCH, config)
+    content = {name: tensor.cpu().contiguous() for name, tensor in weights.items()}
+    with explained(folder, SafetensorError):
+        folder.mkdir(parents=True, exist_ok=True)
+        unfinished = folder / f".{MODEL_WEIGHTS_FILE}.part"
+        save_file(content, unfinished)
+        unfinished.replace(folder / MODEL_WEIGHTS_FILE)
+        write_config(folder, PYTORCH, config)
 
 
 def load_config(folder: Path) -> ModelConfig:

@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import keras
+import tensorflow as tf
 
 from training.contract.layout import KERAS_MODEL_FILE, SAVED_MODEL_FOLDER, TENSORFLOW
 from training.trainer.model_config import ModelConfig, read_config, write_config
+from training.trainer.output import explained
 
 
 def save_model(folder: Path, model: keras.Model, config: ModelConfig) -> None:
@@ -15,11 +17,15 @@ def save_model(folder: Path, model: keras.Model, config: ModelConfig) -> None:
         folder: of the model.
         model: takes texts.
         config: where it comes from.
+
+    Raises:
+        OutputError: they cannot be written.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    model.export(folder / SAVED_MODEL_FOLDER, verbose=False)
-    model.save(folder / KERAS_MODEL_FILE)
-    write_config(folder, TENSORFLOW, config)
+    with explained(folder, tf.errors.OpError):
+        folder.mkdir(parents=True, exist_ok=True)
+        model.export(folder / SAVED_MODEL_FOLDER, verbose=False)
+        model.save(folder / KERAS_MODEL_FILE)
+        write_config(folder, TENSORFLOW, config)
 
 
 def load_config(folder: Path) -> ModelConfig:

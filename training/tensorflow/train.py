@@ -64,6 +64,7 @@ from training.trainer.data import check_plan, train_loader, validation_loader
 from training.trainer.keeping import Keeping, KeptJob
 from training.trainer.kept import KeptTraining
 from training.trainer.model_config import ModelConfig
+from training.trainer.output import check_model_folder
 from training.trainer.report import check_loss, report_epoch, set_up_log, write_data_report
 
 _LOG = logging.getLogger(__name__)
@@ -80,6 +81,8 @@ def main() -> None:
     breakpoints.reach(START)
     with join_ranks() as ranks:
         set_up_log(ranks)
+        if ranks.is_chief:
+            check_model_folder(paths.model_dir)
         train_data = train_loader(paths, cluster, settings, ranks)
         validation_data = validation_loader(paths, settings, ranks)
         task = TextTask(settings, _one_vocabulary(paths, settings, ranks))

@@ -19,6 +19,7 @@ from training.contract.metrics import (
 )
 from training.contract.paths import ContainerPaths
 from training.records import EpochPlan, RecordError, RecordLoader
+from training.trainer.output import explained
 from training.trainer.ranks import JobRanks
 
 _LOG = logging.getLogger(__name__)
@@ -84,9 +85,12 @@ def report_epoch(
 def write_data_report(
     paths: ContainerPaths, cluster: Cluster, train_data: RecordLoader, plan: EpochPlan
 ) -> None:
-    """Say how many records this host has. A folder per host: SageMaker merges all of them."""
+    """Say how many records this host has. A folder per host: SageMaker merges all of them.
+
+    Raises:
+        OutputError: it cannot be written.
+    """
     folder = paths.output_data_dir / cluster.current_host
-    folder.mkdir(parents=True, exist_ok=True)
     report = {
         "host": cluster.current_host,
         "records": sum(train_data.counts),
@@ -95,4 +99,6 @@ def write_data_report(
         "data_digest": os.environ.get(DATA_DIGEST_VARIABLE),
     }
     text = json.dumps(report, indent=2) + "\n"
-    (folder / DATA_REPORT_FILE).write_text(text, encoding="utf-8")
+    with explained(folder, what="data report"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / DATA_REPORT_FILE).write_text(text, encoding="utf-8")

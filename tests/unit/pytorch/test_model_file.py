@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.unit.trainer.disks import full_disk
 from training.contract.errors import ContractError
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.pytorch.model_file import load_config, load_weights, save_model
 from training.pytorch.task import new_model
 from training.pytorch.tasks.text import TextTask
 from training.trainer.model_config import ModelConfig
+from training.trainer.output import OutputError
 
 SMALL = TrainingHyperparameters(hash_buckets=64, embedding_dim=4, hidden_dim=4)
 CONFIG = ModelConfig(hyperparameters=SMALL, epochs=3, records=10, data_digest="00ff")
@@ -38,14 +40,20 @@ def test_what_is_saved_is_loaded(saved: Path) -> None:
     assert sorted(path.name for path in saved.iterdir()) == ["config.json", "model.safetensors"]
 
 
-def test_the_configuration_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_arguments: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr("training.pytorch.model_file.save_file", fail)
-    with pytest.raises(OSError, match="disk full"):
-        save_model(tmp_path, new_model(TextTask(SMALL)).state_dict(), CONFIG)
+def test_a_full_disk_is_told_and_leaves_no_configuration(tmp_path: Path) -> None:
+    weights = {"rows": torch.zeros(10_000)}
+    with full_disk(), pytest.raises(OutputError) as caught:
+        save_model(tmp_path, weights, CONFIG)
+    assert str(caught.value).startswith(f"The model cannot be written to {tmp_path}: ")
+    assert "File too large" in str(caught.value)
+    assert str(caught.value).endswith("mount it writable, or give the job a larger volume.")
     assert not (tmp_path / "config.json").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "model").write_text("a file, not a folder")
+    with pytest.raises(OutputError, match=r"model: .*File exists"):
+        save_model(tmp_path / "model", {"rows": torch.zeros(1)}, CONFIG)
 
 
 @pytest.mark.parametrize("complete", [False, None, "true", 1])

@@ -1,15 +1,18 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.unit.tensorflow.test_task import SETTINGS, VOCABULARY
+from tests.unit.trainer.disks import full_disk
 from training.contract.errors import ContractError
 from training.records import RecordError
 from training.tensorflow.evaluation import count_predictions
 from training.tensorflow.model_file import load_config, load_model, save_model
 from training.tensorflow.task import TextTask
 from training.trainer.model_config import ModelConfig
+from training.trainer.output import OutputError
 
 # Keras 3.15 has numpy 2 copy a variable in the old way.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -24,6 +27,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("model") / "made"
     save_model(folder, task.whole_model(task.build_model()), CONFIG)
     return folder
+
+
+def test_a_full_disk_is_told_and_leaves_no_configuration(tmp_path: Path) -> None:
+    task = TextTask(replace(SETTINGS, embedding_dim=1000), VOCABULARY)
+    model = task.whole_model(task.build_model())
+    with full_disk(), pytest.raises(OutputError) as caught:
+        save_model(tmp_path, model, CONFIG)
+    assert str(caught.value).startswith(f"The model cannot be written to {tmp_path}: ")
+    assert str(caught.value).endswith("mount it writable, or give the job a larger volume.")
+    assert not (tmp_path / "config.json").exists()
 
 
 def change(folder: Path, copy: Path, **changes: object) -> Path:
