@@ -21,6 +21,8 @@ PIP := .venv/bin/python -m pip --disable-pip-version-check
 PEERS_PIP := .venv-peers/bin/python -m pip --disable-pip-version-check
 TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-pytorch.txt)
 DEMO_DATA := .evenshard/demo-data
+# Two tests at a time, but never two that simulate hosts: tests/conftest.py groups them.
+PARALLEL := -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-all bench-loop bench-records check format synth deploy destroy clean
@@ -37,10 +39,10 @@ demo: .venv/.$(FRAMEWORK)-installed $(DEMO_DATA)/.complete ## run the whole pipe
 	.venv/bin/evenshard simulate --framework $(FRAMEWORK) --data $(DEMO_DATA) --hosts 2 --devices-per-host 2
 
 test: .venv/.dev-installed ## run the tests
-	.venv/bin/python -m pytest -m "not slow"
+	.venv/bin/python -m pytest $(PARALLEL) -m "not slow"
 
 test-all: .venv/.dev-installed ## run the tests, the long ones too
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest $(PARALLEL)
 
 bench-loop: .venv/.dev-installed ## measure the PyTorch training loop: its overhead, and 1, 2 and 4 ranks
 	.venv/bin/python -m benchmarks.training_loop
