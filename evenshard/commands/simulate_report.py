@@ -8,6 +8,8 @@ from evenshard.simulator.events import (
     ConditionEvaluated,
     FaultHappened,
     HostReady,
+    JobEnded,
+    JobStarted,
     MetricsSeen,
     Noted,
     RunStarted,
@@ -16,16 +18,28 @@ from evenshard.simulator.events import (
 )
 from evenshard.simulator.result import StepRecord
 
+_Shown = (
+    RunStarted
+    | StepStarted
+    | HostReady
+    | MetricsSeen
+    | ConditionEvaluated
+    | FaultHappened
+    | Noted
+    | StepEnded
+)
+
 
 class ProgressPrinter:
     """Prints events as they come."""
 
     def report(self, event: Event) -> None:
         """Print one event; lines are flushed, so that a pipe sees them as they come."""
-        say(_line(event))
+        if not isinstance(event, JobStarted | JobEnded):  # they say no more than their steps
+            say(_line(event))
 
 
-def _line(event: Event) -> str:  # noqa: PLR0911 - one return per kind of event
+def _line(event: _Shown) -> str:  # noqa: PLR0911 - one return per kind of event
     match event:
         case RunStarted():
             given = (f"\n  {name}={value}" for name, value in event.parameters.items())

@@ -10,6 +10,7 @@ from typing import Any, Final
 from evenshard.errors import RefusedError, UsageError
 from evenshard.repository import ROOT
 from evenshard.simulator.errors import DefinitionError
+from evenshard.simulator.functions import FunctionCode
 from evenshard.simulator.intrinsics import Resolver, Template
 from evenshard.simulator.processes import clean_environment, run_to_end
 
@@ -27,18 +28,6 @@ class Pipeline:
     name: str
     body: str
     """The definition, the very string that is deployed, intrinsic functions resolved."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FunctionCode:
-    """A Lambda function whose code lies in the assembly."""
-
-    name: str
-    folder: Path
-    handler: str
-    environment: Mapping[str, str]
-    limit_s: int
-    """The function's own time limit."""
 
 
 class Assembly:

@@ -9,7 +9,6 @@ from typing import Any, Final
 from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.hosts import LOG_FILE
 from evenshard.simulator.processes import clean_environment
-from evenshard.simulator.resources import REGION
 from training.contract.layout import (
     BASE_DIR_VARIABLE,
     DEFAULT_BASE_DIR,
@@ -52,12 +51,11 @@ def container_environment(
 
     Args:
         base_dir: the host's /opt/ml.
-        job: the job's own Environment and names.
+        job: the job's own Environment, its names and its region.
         devices_per_host: how many training processes a host runs.
     """
     return {
         **clean_environment(),
-        "AWS_REGION": REGION,
         **job,
         BASE_DIR_VARIABLE: str(base_dir),
         DEVICES_PER_HOST_VARIABLE: str(devices_per_host),

@@ -25,6 +25,17 @@ class StepStarted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobStarted:
+    """A step asks for a training or processing job; every try has a job of its own."""
+
+    step: str
+    name: str
+    arn: str
+    request: Mapping[str, Any]
+    """What the Create* request would hold, without the name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostReady:
     """A host has its inputs on disk; its processes have not started."""
 
@@ -71,6 +82,19 @@ class Noted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JobEnded:
+    """A training or processing job ends, in whatever way."""
+
+    step: str
+    name: str
+    status: str
+    """Completed, Failed or Stopped."""
+    failure_reason: str | None
+    properties: Mapping[str, Any]
+    """Fields of the Describe* response, where it completed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepEnded:
     """A pipeline step ends, in whatever way."""
 
@@ -78,16 +102,21 @@ class StepEnded:
     status: str
     seconds: float
     failure_reason: str | None
+    properties: Mapping[str, Any]
+    """What other steps can `Get` of it; empty unless it succeeded."""
+    attempts: int
 
 
 Event = (
     RunStarted
     | StepStarted
+    | JobStarted
     | HostReady
     | MetricsSeen
     | ConditionEvaluated
     | FaultHappened
     | Noted
+    | JobEnded
     | StepEnded
 )
 Report = Callable[[Event], None]

@@ -16,6 +16,7 @@ from evenshard.simulator.events import Noted, StepEnded, StepStarted
 from evenshard.simulator.expressions import Scope, evaluate
 from evenshard.simulator.graph import run_order
 from evenshard.simulator.objects import join_uri
+from evenshard.simulator.progress import NO_PROGRESS, Progress
 from evenshard.simulator.result import Result, Status, StepRecord
 from evenshard.simulator.retries import TIME_SCALE, Retries
 from evenshard.simulator.shapes import check
@@ -23,19 +24,20 @@ from evenshard.simulator.step_shapes import ARGUMENTS
 from evenshard.simulator.steps.condition import branch_taken, run_condition
 from evenshard.simulator.steps.fail import run_fail
 from evenshard.simulator.steps.function import run_function
+from evenshard.simulator.steps.job import reported
 from evenshard.simulator.steps.outcome import Handler, Outcome, StepRun
-from evenshard.simulator.steps.processing import run_processing
+from evenshard.simulator.steps.processing import PROCESSING_JOB, run_processing
 from evenshard.simulator.steps.register import run_register
-from evenshard.simulator.steps.training import run_training
+from evenshard.simulator.steps.training import TRAINING_JOB, run_training
 from evenshard.simulator.workspace import Workspace
 
 _HANDLERS: Final[Mapping[str, Handler]] = {
     "Condition": run_condition,
     "Fail": run_fail,
     "Lambda": run_function,
-    "Processing": run_processing,
+    "Processing": reported(PROCESSING_JOB, run_processing),
     "RegisterModel": run_register,
-    "Training": run_training,
+    "Training": reported(TRAINING_JOB, run_training),
 }
 
 
@@ -48,6 +50,7 @@ class Execution:
         workspace: Workspace,
         result: Result,
         variables: Mapping[str, str],
+        progress: Progress = NO_PROGRESS,
     ) -> None:
         """Prepare a run.
 
@@ -56,10 +59,12 @@ class Execution:
             workspace: what its steps share.
             result: its parameters are settled; filled in while the steps run.
             variables: what `Get Execution.X` gives.
+            progress: what an earlier try of this execution came to.
         """
         self._definition = definition
         self._workspace = workspace
         self._result = result
+        self._progress = progress
         self._taken: dict[str, bool] = {}
         self._scope = Scope(
             parameters=result.parameters,
@@ -78,6 +83,9 @@ class Execution:
         for step in run_order(self._definition):
             if step.branch is not None and self._taken[step.branch.gate] != step.branch.outcome:
                 continue
+            if step.name in self._progress.kept:
+                self._keep(step)
+                continue
             record = self._run_step(step)
             if record.status is Status.STOPPED:
                 self._result.status = Status.STOPPED
@@ -88,14 +96,26 @@ class Execution:
                 return
         self._result.status = Status.SUCCEEDED
 
+    def _keep(self, step: Step) -> None:
+        """Take over what a step came to when the execution was tried before."""
+        kept = self._progress.kept[step.name]
+        self._result.steps.append(kept.record)
+        self._enter(step, kept.properties)
+
+    def _enter(self, step: Step, properties: Mapping[str, Any]) -> None:
+        self._scope.steps[step.name] = properties
+        if step.type == CONDITION:
+            self._taken[step.name] = branch_taken(properties)
+
     def _run_step(self, step: Step) -> StepRecord:
-        record = StepRecord(name=step.name, type=step.type)
+        earlier = self._progress.attempts.get(step.name, 0)
+        record = StepRecord(name=step.name, type=step.type, attempts=earlier + 1)
         self._result.steps.append(record)
         started = time.monotonic()
         try:
             self._workspace.report(StepStarted(name=step.name, type=step.type))
             outcome = self._outcome_of_tries(step, record)
-            self._scope.steps[step.name] = outcome.properties
+            self._enter(step, outcome.properties)
             record.status = Status.SUCCEEDED
         except StepFailedError as error:
             record.status, record.failure_reason = Status.FAILED, str(error)
@@ -115,7 +135,7 @@ class Execution:
             raise
         finally:
             record.seconds = time.monotonic() - started
-            self._workspace.report(_ended(record))
+            self._workspace.report(_ended(record, self._scope.steps.get(step.name, {})))
         return record
 
     def _outcome_of_tries(self, step: Step, record: StepRecord) -> Outcome:
@@ -142,8 +162,6 @@ class Execution:
         assert isinstance(arguments, dict)  # noqa: S101 - every shape of arguments is an object
         run = StepRun(step=step, arguments=arguments, workspace=self._workspace, record=record)
         outcome = _HANDLERS[step.type](run)
-        if step.type == CONDITION:
-            self._taken[step.name] = branch_taken(outcome)
         if outcome.package is not None:
             self._result.model_package = outcome.package
             uri = outcome.package.model_data
@@ -173,10 +191,12 @@ class Execution:
             ) from error
 
 
-def _ended(record: StepRecord) -> StepEnded:
+def _ended(record: StepRecord, properties: Mapping[str, Any]) -> StepEnded:
     return StepEnded(
         name=record.name,
         status=record.status.value,
         seconds=record.seconds,
         failure_reason=record.failure_reason,
+        properties=properties,
+        attempts=record.attempts,
     )

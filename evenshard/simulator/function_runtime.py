@@ -2,7 +2,8 @@
 
 It talks JSON lines: reads the request, may ask for listings, writes the answer. A handler module
 `x.y.preflight` with a function `preflight(event, list_objects)` gets the simulator's lister;
-another handler is called as Lambda calls it, `handler(event, context)`.
+another handler is called as Lambda calls it, `handler(event, context)`, and so is every handler of
+a function that calls AWS itself.
 """
 
 import importlib
@@ -42,7 +43,8 @@ def _call(request: Mapping[str, Any], answers: IO[str]) -> object:
     module_name, _, handler_name = request["handler"].rpartition(".")
     module = importlib.import_module(module_name.replace("/", "."))
     pure: Callable[..., object] | None = getattr(module, module_name.rpartition(".")[2], None)
-    if callable(pure) and hasattr(module, "StoredObject"):
+    lists = callable(pure) and hasattr(module, "StoredObject") and not request["calls_aws"]
+    if pure is not None and lists:
         return pure(request["event"], _lister(module.StoredObject, answers))
     handler: Callable[..., object] = getattr(module, handler_name)
     return handler(request["event"], None)

@@ -95,6 +95,7 @@ def run_hosts(
     *,
     limit_s: float,
     grace_s: float | None = None,
+    interrupt_grace_s: float = INTERRUPT_GRACE_S,
     watch: Watch = _nobody,
 ) -> list[HostExit]:
     """Run all hosts to their end. When one fails, the others are stopped, as the job is over.
@@ -104,6 +105,7 @@ def run_hosts(
         on_line: gets every line of output, in this thread.
         limit_s: the job's MaxRuntimeInSeconds.
         grace_s: between SIGTERM and SIGKILL; SageMaker's own when None.
+        interrupt_grace_s: the same after KeyboardInterrupt, if that is less.
         watch: looks at the hosts, and may do something to them.
 
     Raises:
@@ -117,7 +119,7 @@ def run_hosts(
         hosts.wait(limit_s, watch)
     except BaseException as error:
         is_interrupt = isinstance(error, KeyboardInterrupt)
-        hosts.stop(min(INTERRUPT_GRACE_S, hosts.grace_s) if is_interrupt else hosts.grace_s)
+        hosts.stop(min(interrupt_grace_s, hosts.grace_s) if is_interrupt else hosts.grace_s)
         raise
     finally:
         hosts.kill()

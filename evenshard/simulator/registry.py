@@ -1,4 +1,7 @@
-"""The model registry of simulated runs: one JSON file per version, below .evenshard/registry/."""
+"""Model registries. Steps know `ModelRegistry`, not which one it is.
+
+That of simulated runs is a folder: one JSON file per version, below .evenshard/registry/.
+"""
 
 import json
 import os
@@ -6,7 +9,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
 
@@ -21,6 +24,30 @@ def package_arn(group: str, version: int) -> str:
     return f"arn:{PARTITION}:sagemaker:{REGION}:{ACCOUNT}:model-package/{group.lower()}/{version}"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registered:
+    """A version that a registry has taken."""
+
+    version: int
+    """Counted from 1."""
+    arn: str
+
+
+class ModelRegistry(Protocol):
+    """What a simulation needs of a registry."""
+
+    def register(self, group: str, content: Mapping[str, Any]) -> Registered:
+        """Store the next version of a group.
+
+        Args:
+            group: its name.
+            content: `request`, the arguments of CreateModelPackage, and what else is known.
+
+        Raises:
+            StepFailedError: the registry refuses it.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Registry:
     """Model package groups as folders, versions as files counted from 1."""
@@ -32,6 +59,11 @@ class Registry:
         return sorted(
             int(file.stem) for file in (self.root / group).glob("*.json") if file.stem.isdecimal()
         )
+
+    def register(self, group: str, content: Mapping[str, Any]) -> Registered:
+        """See ModelRegistry."""
+        version, _ = self.add(group, content)
+        return Registered(version=version, arn=package_arn(group, version))
 
     def add(self, group: str, content: Mapping[str, Any]) -> tuple[int, Path]:
         """Store the next version of a group.

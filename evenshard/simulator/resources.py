@@ -17,6 +17,19 @@ REGION: Final = "us-east-1"
 ACCOUNT: Final = "123456789012"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Whose resources these are, and where: what their ARNs begin with."""
+
+    partition: str = PARTITION
+    region: str = REGION
+    account: str = ACCOUNT
+
+    def arn(self, service: str, name: str) -> str:
+        """The ARN of a resource here; `name` is what follows the account."""
+        return f"arn:{self.partition}:{service}:{self.region}:{self.account}:{name}"
+
+
 @dataclass(frozen=True, slots=True)
 class Resource:
     """One resource of one stack, as far as names go."""

@@ -165,7 +165,7 @@ def _run(plan: _Plan, result: Result, report: Report) -> None:
     if plan.assignment.label != request.assignment:
         report(Noted(text=f"The draw is --assignment {plan.assignment.label}."))
     workspace = Workspace(
-        assembly=assembly,
+        functions=assembly,
         store=_store(plan, result.folder, report),
         registry=Registry(request.state_folder / "registry"),
         folder=result.folder,

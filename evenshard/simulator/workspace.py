@@ -3,24 +3,25 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenshard.simulator.assembly import Assembly
 from evenshard.simulator.assignment import Assignment
 from evenshard.simulator.definition import Step
 from evenshard.simulator.events import Report
 from evenshard.simulator.former import FormerRun
-from evenshard.simulator.hosts import STOP_GRACE_S
+from evenshard.simulator.functions import Functions
+from evenshard.simulator.hosts import INTERRUPT_GRACE_S, STOP_GRACE_S
 from evenshard.simulator.injection import FaultPlan
 from evenshard.simulator.objects import ObjectStore
-from evenshard.simulator.registry import Registry
+from evenshard.simulator.registry import ModelRegistry
+from evenshard.simulator.resources import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
     """The surroundings of a step: where data lies, where to write, whom to tell."""
 
-    assembly: Assembly
+    functions: Functions
     store: ObjectStore
-    registry: Registry
+    registry: ModelRegistry
     folder: Path
     """The run's folder."""
     execution_id: str
@@ -32,6 +33,9 @@ class Workspace:
     """Whose checkpoints the training goes on from."""
     grace_s: float = STOP_GRACE_S
     """Between SIGTERM and SIGKILL."""
+    interrupt_grace_s: float = INTERRUPT_GRACE_S
+    """The same when this very process is interrupted, if that is less."""
+    place: Place = field(default_factory=Place)
 
     def step_folder(self, step: Step) -> Path:
         """Where a step leaves its files; made if missing."""

@@ -41,9 +41,9 @@ def run_condition(run: StepRun) -> Outcome:
     return Outcome(properties={"Outcome": str(outcome)})
 
 
-def branch_taken(outcome: Outcome) -> bool:
-    """Whether a Condition step chose its IfSteps."""
-    return bool(outcome.properties["Outcome"] == "True")
+def branch_taken(properties: Mapping[str, Any]) -> bool:
+    """Whether a Condition step chose its IfSteps, by the properties it has left."""
+    return bool(properties["Outcome"] == "True")
 
 
 def _evaluate(condition: Any, path: str) -> tuple[str, bool]:  # noqa: ANN401 - JSON

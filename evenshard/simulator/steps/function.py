@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenshard.simulator import function_runtime
-from evenshard.simulator.assembly import FunctionCode
 from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import Noted
 from evenshard.simulator.function_runtime import WARNING_PREFIX
+from evenshard.simulator.functions import FunctionCode
 from evenshard.simulator.objects import ObjectStore, object_uri
 from evenshard.simulator.processes import clean_environment, kill_group
-from evenshard.simulator.resources import REGION
 from evenshard.simulator.steps.outcome import Outcome, StepRun
+from evenshard.simulator.workspace import Workspace
 
 _STEP_LIMIT_S: Final = 600
 """How long Pipelines wait for a function."""
@@ -39,11 +39,11 @@ def run_function(run: StepRun) -> Outcome:
     arn = run.step.fields["FunctionArn"]
     if not isinstance(arn, str):
         raise DefinitionError(f"{run.step.path}.FunctionArn", "write the ARN; no expression.")
-    code = run.workspace.assembly.function(arn, f"{run.step.path}.FunctionArn")
+    code = run.workspace.functions.function(arn, f"{run.step.path}.FunctionArn")
     folder = run.workspace.step_folder(run.step)
     _write_json(folder / "event.json", run.arguments)
     log_file = folder / "log.txt"
-    reply = _call(code, run.arguments, run.workspace.store, log_file)
+    reply = _call(code, run.arguments, run.workspace, log_file)
     for line in log_file.read_text(encoding="utf-8", errors="replace").splitlines():
         if line.startswith(WARNING_PREFIX):
             run.workspace.report(Noted(text=line.removeprefix(WARNING_PREFIX)))
@@ -54,16 +54,21 @@ def run_function(run: StepRun) -> Outcome:
 
 
 def _call(
-    code: FunctionCode, event: Mapping[str, Any], store: ObjectStore, log_file: Path
+    code: FunctionCode, event: Mapping[str, Any], workspace: Workspace, log_file: Path
 ) -> dict[str, Any]:
     limit_s = min(code.limit_s, _STEP_LIMIT_S)
-    request = {"folder": str(code.folder.resolve()), "handler": code.handler, "event": dict(event)}
+    request = {
+        "folder": str(code.folder.resolve()),
+        "handler": code.handler,
+        "event": dict(event),
+        "calls_aws": code.calls_aws,
+    }
     with log_file.open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             # -I: nothing but the function's own folder adds to what it can import.
             # -B: the folder is an asset of the user's assembly, so nothing is written into it.
             [sys.executable, "-I", "-B", function_runtime.__file__],
-            env=_environment(code),
+            env=_environment(code, workspace),
             cwd=code.folder,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -75,7 +80,7 @@ def _call(
         timer = threading.Timer(limit_s, process.kill)
         timer.start()
         try:
-            reply = _converse(process, request, store)
+            reply = _converse(process, request, workspace.store)
         finally:
             timed_out = not timer.is_alive()
             timer.cancel()
@@ -110,10 +115,10 @@ def _converse(
         question = {"objects": [asdict(stored) for stored in store.list(uri)]}
 
 
-def _environment(code: FunctionCode) -> dict[str, str]:
+def _environment(code: FunctionCode, workspace: Workspace) -> dict[str, str]:
     return {
         **clean_environment(),
-        "AWS_REGION": REGION,
+        "AWS_REGION": workspace.place.region,
         "AWS_LAMBDA_FUNCTION_NAME": code.name,
         **code.environment,
     }

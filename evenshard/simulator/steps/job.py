@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from evenshard.repository import ROOT
 from evenshard.simulator.containers import as_in_container, container_environment, failure_text
 from evenshard.simulator.errors import StepFailedError, StepStoppedError
-from evenshard.simulator.events import HostReady
+from evenshard.simulator.events import HostReady, JobEnded, JobStarted
 from evenshard.simulator.hosts import (
     HostCommand,
     HostExit,
@@ -21,7 +21,7 @@ from evenshard.simulator.hosts import (
 from evenshard.simulator.inputs import JobInput, Share, counted, share_out
 from evenshard.simulator.result import HostRecord
 from evenshard.simulator.retries import JOB_INTERNAL_ERROR
-from evenshard.simulator.steps.outcome import StepRun
+from evenshard.simulator.steps.outcome import Handler, Outcome, StepRun
 from training.contract.failure import SECONDARY_FAILURE
 from training.contract.layout import DATA_REPORT_FILE, MESSAGE_LIMIT
 from training.contract.paths import ContainerPaths
@@ -51,6 +51,51 @@ class Job:
     """Looks at the hosts while they run."""
     elapsed_s: float = 0.0
     """Of the limit: what it had run before it was interrupted."""
+
+
+def reported(kind: str, handler: Handler) -> Handler:
+    """A handler of steps that run a job, with the job's begin and end reported.
+
+    Args:
+        kind: `training-job` or `processing-job`, as ARNs have it.
+        handler: runs the job.
+    """
+
+    def run_reported(run: StepRun) -> Outcome:
+        workspace, step = run.workspace, run.step.name
+        name = workspace.job_name(run.step, run.record.attempts)
+        workspace.report(
+            JobStarted(step=step, name=name, arn=job_arn(run, kind, name), request=run.arguments)
+        )
+        status, reason = "Failed", None
+        properties: Mapping[str, Any] = {}
+        try:
+            outcome = handler(run)
+            status, properties = "Completed", outcome.properties
+        except (StepStoppedError, KeyboardInterrupt):
+            status = "Stopped"
+            raise
+        except Exception as error:
+            reason = str(error)
+            raise
+        finally:
+            workspace.report(
+                JobEnded(
+                    step=step,
+                    name=name,
+                    status=status,
+                    failure_reason=reason,
+                    properties=properties,
+                )
+            )
+        return outcome
+
+    return run_reported
+
+
+def job_arn(run: StepRun, kind: str, name: str) -> str:
+    """The ARN of a job; ARNs carry the name in lower case. Source: docs/facts.md 4."""
+    return run.workspace.place.arn("sagemaker", f"{kind}/{name.lower()}")
 
 
 def lay_hosts(run: StepRun, job: Job) -> dict[str, ContainerPaths]:
@@ -98,6 +143,7 @@ def run_job(
             lambda host, line: on_line(host, as_in_container(line, places[host].base_dir)),
             limit_s=job.limit_s - job.elapsed_s,
             grace_s=run.workspace.grace_s,
+            interrupt_grace_s=run.workspace.interrupt_grace_s,
             watch=job.watch,
         )
     except JobTimeoutError as error:
@@ -125,7 +171,9 @@ def _commands(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]) -> l
             base_dir=paths.base_dir,
             arguments=job.command,
             environment=container_environment(
-                paths.base_dir, job.environment, run.workspace.devices_per_host
+                paths.base_dir,
+                {"AWS_REGION": run.workspace.place.region, **job.environment},
+                run.workspace.devices_per_host,
             ),
             working_directory=ROOT,
         )

@@ -10,13 +10,20 @@ from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.events import Noted
 from evenshard.simulator.inputs import SHARDED, JobInput, Share, lay
 from evenshard.simulator.objects import join_uri
-from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
-from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, judge, lay_hosts, run_job
+from evenshard.simulator.steps.job import (
+    DEFAULT_LIMIT_S,
+    Job,
+    job_arn,
+    judge,
+    lay_hosts,
+    run_job,
+)
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 from training.contract.layout import DEFAULT_BASE_DIR, MESSAGE_LIMIT
 from training.contract.paths import ContainerPaths
 from training.shards.assignment import host_names
 
+PROCESSING_JOB: Final = "processing-job"
 _PROCESSING_ROOT: Final = PurePosixPath(DEFAULT_BASE_DIR, "processing")
 
 
@@ -56,9 +63,7 @@ def _processing_job(run: StepRun) -> Job:
         environment={
             **arguments.get("Environment", {}),
             "PROCESSING_JOB_NAME": name,
-            "PROCESSING_JOB_ARN": (
-                f"arn:{PARTITION}:sagemaker:{REGION}:{ACCOUNT}:processing-job/{name.lower()}"
-            ),
+            "PROCESSING_JOB_ARN": job_arn(run, PROCESSING_JOB, name),
         },
         limit_s=arguments.get("StoppingCondition", {}).get("MaxRuntimeInSeconds", DEFAULT_LIMIT_S),
         lay=lambda paths, host, shares: _lay(run, name, paths, host, shares),

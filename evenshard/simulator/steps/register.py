@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from evenshard.simulator.errors import DefinitionError, StepFailedError
-from evenshard.simulator.registry import group_name, package_arn
+from evenshard.simulator.registry import group_name
 from evenshard.simulator.result import ModelPackage
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 
@@ -31,7 +31,7 @@ def run_register(run: StepRun) -> Outcome:
     approval = arguments.get("ModelApprovalStatus", _DEFAULT_APPROVAL)
     metrics = _metrics(run)
     model_file = workspace.store.local_file(model_uri)
-    version, _ = workspace.registry.add(
+    registered = workspace.registry.register(
         group,
         {
             "execution_id": workspace.execution_id,
@@ -44,7 +44,7 @@ def run_register(run: StepRun) -> Outcome:
     )
     package = ModelPackage(
         group=group,
-        version=version,
+        version=registered.version,
         approval_status=approval,
         model_data=model_uri,
         metrics=metrics,
@@ -52,8 +52,8 @@ def run_register(run: StepRun) -> Outcome:
     return Outcome(
         properties={
             **arguments,
-            "ModelPackageArn": package_arn(group, version),
-            "ModelPackageVersion": version,
+            "ModelPackageArn": registered.arn,
+            "ModelPackageVersion": registered.version,
             "ModelPackageStatus": "Completed",
             "ModelApprovalStatus": approval,
         },

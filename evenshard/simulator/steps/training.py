@@ -18,8 +18,14 @@ from evenshard.simulator.hosts import HostExit, RunningHosts, Watch
 from evenshard.simulator.injection import Injector
 from evenshard.simulator.network import free_ports
 from evenshard.simulator.objects import join_uri
-from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
-from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, judge, lay_hosts, run_job
+from evenshard.simulator.steps.job import (
+    DEFAULT_LIMIT_S,
+    Job,
+    job_arn,
+    judge,
+    lay_hosts,
+    run_job,
+)
 from evenshard.simulator.steps.metric_lines import MetricReader
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 from evenshard.simulator.steps.training_artifacts import store_artifacts
@@ -34,6 +40,7 @@ from training.contract.layout import (
 from training.contract.paths import ContainerPaths
 from training.shards.assignment import host_names
 
+TRAINING_JOB: Final = "training-job"
 _CHECKPOINTS_PATH: Final = f"{DEFAULT_BASE_DIR}/checkpoints"
 _TENSORBOARD_PATH: Final = f"{DEFAULT_BASE_DIR}/output/tensorboard"
 """SageMaker's own LocalPath, where a definition gives none."""
@@ -197,10 +204,7 @@ def _training_job(run: StepRun, elapsed_s: float, watch: Watch, faults: Mapping[
         environment={
             **arguments.get("Environment", {}),
             "TRAINING_JOB_NAME": name,
-            # ARNs carry the name in lower case. Source: docs/facts.md 4.
-            "TRAINING_JOB_ARN": (
-                f"arn:{PARTITION}:sagemaker:{REGION}:{ACCOUNT}:training-job/{name.lower()}"
-            ),
+            "TRAINING_JOB_ARN": job_arn(run, TRAINING_JOB, name),
             PEERS_VARIABLE: json.dumps(peers),
             BULLETIN_VARIABLE: f"127.0.0.1:{next(ports)}",
             **faults,

@@ -25,6 +25,8 @@ class Stage:
     """Where a step runs, and what it reported."""
 
     workspace: Workspace
+    assembly: Assembly
+    registry: Registry
     events: list[Event] = field(default_factory=list)
 
     @property
@@ -54,18 +56,19 @@ class Stage:
 def make_stage(folder: Path, store: ObjectStore | None = None) -> Stage:
     """A stage with three shards of different sizes under s3://data/train/."""
     events: list[Event] = []
-    assembly = write_assembly(folder / "assembly", definition_of())
+    assembly = Assembly(write_assembly(folder / "assembly", definition_of()))
+    registry = Registry(folder / "registry")
     workspace = Workspace(
-        assembly=Assembly(assembly),
+        functions=assembly,
         store=store or LocalObjectStore(folder / "objects", {}),
-        registry=Registry(folder / "registry"),
+        registry=registry,
         folder=folder / "run",
         execution_id="abc123abc123",
         devices_per_host=2,
         assignment=parse_assignment("round-robin"),
         report=events.append,
     )
-    stage = Stage(workspace=workspace, events=events)
+    stage = Stage(workspace=workspace, assembly=assembly, registry=registry, events=events)
     for number in range(3):
         stage.put(f"s3://data/train/part-{number}", b"x" * (number + 1))
     stage.put("s3://data/validation/all", b"v" * 7)

@@ -41,7 +41,7 @@ TRUE, FALSE = compare("Equals", 1, 1), compare("Equals", 1, 2)
 )
 def test_conditions_are_anded(stage: Stage, conditions: list[Json], outcome: bool) -> None:  # noqa: FBT001 - a table
     result = run_condition(stage.run_of(condition_step("Gate", conditions, [], [])))
-    assert branch_taken(result) is outcome
+    assert branch_taken(result.properties) is outcome
     assert result.properties["Outcome"] == str(outcome)
 
 

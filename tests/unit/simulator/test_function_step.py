@@ -18,7 +18,7 @@ def stage(tmp_path: Path) -> Stage:
 
 
 def write_handler(stage: Stage, body: str) -> None:
-    file = stage.workspace.assembly.folder / "asset.abc" / "handler.py"
+    file = stage.assembly.folder / "asset.abc" / "handler.py"
     file.write_text("import os\ndef main(event, context):\n    " + body + "\n", encoding="utf-8")
 
 
@@ -41,7 +41,7 @@ def test_a_function_that_raises_fails_the_step_with_its_words(stage: Stage) -> N
 
 def test_it_imports_nothing_but_its_own_folder(stage: Stage) -> None:
     write_handler(stage, "from training.shards import preflight")
-    package = stage.workspace.assembly.folder / "asset.abc" / "training"
+    package = stage.assembly.folder / "asset.abc" / "training"
     package.mkdir()
     (package / "__init__.py").write_text("")
     with pytest.raises(StepFailedError, match=r"ModuleNotFoundError: No module named 'training\."):
@@ -49,18 +49,18 @@ def test_it_imports_nothing_but_its_own_folder(stage: Stage) -> None:
 
 
 def test_leaves_the_assembly_as_it_was(stage: Stage) -> None:
-    asset = stage.workspace.assembly.folder / "asset.abc"
+    asset = stage.assembly.folder / "asset.abc"
     write_handler(stage, "from package import inner; return {}")
     (asset / "package").mkdir()
     (asset / "package" / "__init__.py").write_text("")
     (asset / "package" / "inner.py").write_text("")
-    before = sorted(stage.workspace.assembly.folder.rglob("*"))
+    before = sorted(stage.assembly.folder.rglob("*"))
     run_function(stage.run_of(function_step("Look", {}, {})))
-    assert sorted(stage.workspace.assembly.folder.rglob("*")) == before
+    assert sorted(stage.assembly.folder.rglob("*")) == before
 
 
 def test_a_pure_function_of_the_handlers_module_gets_the_lister(stage: Stage) -> None:
-    asset = stage.workspace.assembly.folder / "asset.abc"
+    asset = stage.assembly.folder / "asset.abc"
     (asset / "handler.py").write_text(
         "from collections import namedtuple\n"
         "StoredObject = namedtuple('StoredObject', 'key size_bytes etag')\n"
@@ -106,7 +106,8 @@ def test_a_function_over_its_time_limit_is_ended(stage: Stage, tmp_path: Path) -
 
 def make_stage_of(stage: Stage, folder: Path) -> Stage:
     """The same stage with its assembly read again."""
-    return Stage(workspace=replace(stage.workspace, assembly=Assembly(folder / "assembly")))
+    assembly = Assembly(folder / "assembly")
+    return replace(stage, workspace=replace(stage.workspace, functions=assembly), assembly=assembly)
 
 
 def test_refuses_a_function_that_the_assembly_lacks(stage: Stage) -> None:
@@ -116,7 +117,7 @@ def test_refuses_a_function_that_the_assembly_lacks(stage: Stage) -> None:
 
 
 def test_refuses_a_function_whose_code_is_no_asset(stage: Stage) -> None:
-    (stage.workspace.assembly.folder / "stack.assets.json").write_text('{"files": {}}')
+    (stage.assembly.folder / "stack.assets.json").write_text('{"files": {}}')
     with pytest.raises(DefinitionError, match=r"'abc\.zip' is no asset"):
         run_function(stage.run_of(function_step("Look", {}, {})))
 

@@ -42,7 +42,7 @@ def test_registers_the_next_version_with_its_metrics(stage: Stage) -> None:
         "model_data": MODEL,
         "metrics": METRICS,
     }
-    stored = json.loads((stage.workspace.registry.root / "spam" / "2.json").read_text())
+    stored = json.loads((stage.registry.root / "spam" / "2.json").read_text())
     assert stored["model_data"] == MODEL
     assert stored["execution_id"] == "abc123abc123"
     assert outcome.properties["ModelPackageArn"] == stored["arn"]
@@ -62,7 +62,7 @@ def test_a_model_that_does_not_exist_is_refused(stage: Stage) -> None:
     step = register_step(InferenceSpecification={"Containers": containers})
     with pytest.raises(StepFailedError, match="there is no object s3://results/other"):
         run_register(stage.run_of(step))
-    assert stage.workspace.registry.versions("spam") == []
+    assert stage.registry.versions("spam") == []
 
 
 @pytest.mark.parametrize("content", [b"[1]", b"{"])

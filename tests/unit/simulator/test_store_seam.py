@@ -51,7 +51,7 @@ def cast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Non
 
 
 def test_a_function_lists_it(stage: Stage) -> None:
-    asset = stage.workspace.assembly.folder / "asset.abc"
+    asset = stage.assembly.folder / "asset.abc"
     (asset / "handler.py").write_text(LISTER, encoding="utf-8")
     outcome = run_function(stage.run_of(function_step("Look", {}, {"found": "String"})))
     found = "train/part-0 1 9dd4e461268c8034f5c8564e155c67a6"
@@ -78,6 +78,6 @@ def test_jobs_read_and_write_it_and_a_model_in_it_is_registered(
     package = run_register(stage.run_of(step)).package
     assert package is not None
     assert package.metrics == {"size": 5}
-    stored = json.loads((stage.workspace.registry.root / "spam" / "1.json").read_text())
+    stored = json.loads((stage.registry.root / "spam" / "1.json").read_text())
     assert stored["model_data"] == model
     assert stored["model_file"] is None
