@@ -20,7 +20,13 @@ from infra.pipeline.settings import (
 from infra.section import LogDays, TagKey, TagValue
 from infra.section import Section as _Section
 from infra.target import TargetSettings
-from training.contract.hyperparameters import PROGRAM, HyperparameterError, check_used, decode
+from training.contract.hyperparameters import (
+    PROGRAM,
+    TASK,
+    HyperparameterError,
+    check_used,
+    decode,
+)
 from training.contract.layout import FRAMEWORKS, PYTORCH, TENSORFLOW
 
 REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
@@ -128,25 +134,56 @@ class Settings(_Section):
         return self
 
     @model_validator(mode="after")
-    def _programs_are_in_their_images(self) -> Self:
+    def _code_of_ones_own_is_in_its_image(self) -> Self:
         for framework in self.frameworks:
             own = self.of_framework(framework)
-            if PROGRAM in own.hyperparameters and isinstance(own.image, BuiltImage):
+            if not isinstance(own.image, BuiltImage):
+                continue
+            if PROGRAM in own.hyperparameters:
                 _check_program(framework, own.hyperparameters[PROGRAM])
+            elif TASK in own.hyperparameters:
+                _check_task(framework, own.hyperparameters[TASK])
         return self
 
 
 def _check_program(framework: str, program: str) -> None:
-    code, examples = REPOSITORY_ROOT / "training", REPOSITORY_ROOT / EXAMPLES_FOLDER / framework
-    script = (REPOSITORY_ROOT / decode(program)).resolve()
-    others = [code / other for other in FRAMEWORKS if other != framework]
-    copied = any(map(script.is_relative_to, (code, examples)))
-    if not copied or any(map(script.is_relative_to, others)) or not script.is_file():
+    if not _is_copied(framework, REPOSITORY_ROOT / decode(program)):
+        code, examples = _copied(framework)
         raise ValueError(
             f"{framework}.hyperparameters.{PROGRAM} is {program!r}. Allowed: a file below {code} "
             f"or {examples}, relative to {REPOSITORY_ROOT}, since the image holds these only, "
             "without the other framework's. Put the script there, or name an existing image."
         )
+
+
+def _check_task(framework: str, task: str) -> None:
+    """Refuse a class of the user's whose module the image lacks; the built-in ones are there."""
+    module, colon, _ = decode(task).partition(":")
+    if not colon:
+        return
+    path = REPOSITORY_ROOT.joinpath(*module.split("."))
+    if not any(
+        _is_copied(framework, file) for file in (path.with_suffix(".py"), path / "__init__.py")
+    ):
+        code, examples = _copied(framework)
+        raise ValueError(
+            f"{framework}.hyperparameters.{TASK} is {task!r}, but {path.with_suffix('.py')} is no "
+            f"file that the image holds. Allowed: a module below {code} or {examples}, without the "
+            "other framework's. Put the file there (training/mine.py is training.mine:Class), or "
+            "name an existing image."
+        )
+
+
+def _copied(framework: str) -> tuple[Path, Path]:
+    """The folders that a framework's image holds, apart from what `_is_copied` takes out."""
+    return REPOSITORY_ROOT / "training", REPOSITORY_ROOT / EXAMPLES_FOLDER / framework
+
+
+def _is_copied(framework: str, path: Path) -> bool:
+    file, (code, examples) = path.resolve(), _copied(framework)
+    left_out = [code / other for other in FRAMEWORKS if other != framework] + [code / "shards"]
+    copied = any(map(file.is_relative_to, (code, examples)))
+    return copied and not any(map(file.is_relative_to, left_out)) and file.is_file()
 
 
 def load_settings(environment: str, config_dir: Path = CONFIG_DIR) -> Settings:

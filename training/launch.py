@@ -17,7 +17,7 @@ from training.contract.errors import ContractError
 from training.contract.failure import write_failure
 from training.contract.hyperparameters import (
     PROGRAM,
-    TrainingHyperparameters,
+    parse_launching,
     parse_training,
     read_hyperparameters,
 )
@@ -181,12 +181,12 @@ def _read_job(paths: ContainerPaths, framework: Framework) -> HostJob:
         environment={
             **rank_variables(cluster, devices, threads),
             **framework.variables(cluster, threads),
-            # The job's Environment may say otherwise.
-            **os.environ,
+            # The job's Environment may say otherwise, but not how many ranks there are.
+            **{name: value for name, value in os.environ.items() if not name.startswith("PET_")},
             **toolkit_variables(paths, cluster, hyperparameters, devices),
             "PYTHONPATH": import_path(CODE_ROOT, os.environ),
         },
-        settings=parse_training(hyperparameters) if own else TrainingHyperparameters(),
+        settings=(parse_training if own else parse_launching)(hyperparameters),
     )
 
 

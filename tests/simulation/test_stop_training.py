@@ -61,9 +61,15 @@ def has_checkpoint(hosts: Sequence[Host]) -> bool:
     return any((hosts[0].base_dir / "checkpoints").glob("step-*/index.json"))
 
 
-def test_a_host_that_was_not_told_is_no_success(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "more",
+    # The same code as a script of the user's: the launcher waits as long as it is told to, too.
+    [{}, pytest.param({"program": "training/pytorch/train.py"}, marks=pytest.mark.slow)],
+    ids=["trainer", "program"],
+)
+def test_a_host_that_was_not_told_is_no_success(tmp_path: Path, more: dict[str, str]) -> None:
     tell = Teller(1)
-    hosts = interrupt(job(tmp_path, stop_wait_s="3"), moment(STEP, 2), tell)
+    hosts = interrupt(job(tmp_path, stop_wait_s="3", **more), moment(STEP, 2), tell)
     assert time.monotonic() - tell.told_s < STOP_LIMIT_S
     assert [host.exit_code for host in hosts] == [1, 0]
     assert hosts[0].failure is not None

@@ -43,10 +43,14 @@ class Kept(Protocol):
         """What this rank has to say for itself in the middle of an epoch: what JSON can hold."""
 
     def trouble(self) -> int:
-        """The first step since the last question whose loss is not finite, or NO_TROUBLE."""
+        """The first batch since the last question whose loss is not finite, or NO_TROUBLE.
 
-    def describe_trouble(self, step: int) -> str:
-        """Say more of that step: the shards of this rank's batch."""
+        Returns:
+            Its number: larger for later ones, also among ranks.
+        """
+
+    def describe_trouble(self, number: int) -> str:
+        """Say more of that batch: its step, and the shards it is from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,10 +208,10 @@ class Keeper:
         return files
 
     def _refuse_trouble(self, troubles: Sequence[int]) -> None:
-        """Raise what the first rank says of the first step with trouble."""
-        step = min(trouble for trouble in troubles if trouble != NO_TROUBLE)
-        rank = troubles.index(step)
-        mine = self._kept.describe_trouble(step) if self._group.rank == rank else ""
+        """Raise what the first rank says of the first batch with trouble."""
+        number = min(trouble for trouble in troubles if trouble != NO_TROUBLE)
+        rank = troubles.index(number)
+        mine = self._kept.describe_trouble(number) if self._group.rank == rank else ""
         raise FloatingPointError(self._group.tell_all(mine)[rank])
 
 

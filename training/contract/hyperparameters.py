@@ -31,6 +31,8 @@ from training.contract.layout import PYTORCH, TENSORFLOW
 
 PROGRAM: Final = "program"
 """The launcher's own hyperparameter: a script to run in place of the trainer."""
+LAUNCHING: Final = frozenset(("stop_wait_s", "collective_timeout_s"))
+"""Of the trainers' hyperparameters, those that the launcher reads itself, for scripts too."""
 DATA_FORMAT: Final = "data_format"
 """The hyperparameter that names the shards' format, whatever they are called."""
 TASK: Final = "task"
@@ -280,6 +282,18 @@ def parse_training(values: Mapping[str, str]) -> TrainingHyperparameters:
     """
     own = {name: value for name, value in values.items() if name != PROGRAM}
     return parse(TrainingHyperparameters, own)
+
+
+def parse_launching(values: Mapping[str, str]) -> TrainingHyperparameters:
+    """Parse what the launcher reads where a script of the user's runs; all else is the script's.
+
+    Raises:
+        HyperparameterError: as `parse` does.
+    """
+    return parse(
+        TrainingHyperparameters,
+        {name: value for name, value in values.items() if name in LAUNCHING},
+    )
 
 
 def check_used(names: Iterable[str], framework: str) -> None:

@@ -1,12 +1,15 @@
 """How many training processes a host runs."""
 
+import logging
 import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from training.contract.errors import ContractError
-from training.contract.layout import DEVICES_PER_HOST_VARIABLE
+from training.contract.layout import DEVICES_PER_HOST_VARIABLE, PEERS_VARIABLE
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +34,8 @@ def find_devices(environment: Mapping[str, str]) -> Devices:
                 f"{DEVICES_PER_HOST_VARIABLE} is {given!r}. Give an integer >= 1, or unset it to "
                 "have the GPUs counted."
             )
+        if PEERS_VARIABLE not in environment:  # simulated hosts have none
+            _LOG.warning(_ON_PROCESSORS, DEVICES_PER_HOST_VARIABLE, given)
         return Devices(count=int(given), gpus=0)
     gpus = count_gpus()
     return Devices(count=gpus or 1, gpus=gpus)
@@ -54,3 +59,9 @@ def count_gpus() -> int:
             f"{DEVICES_PER_HOST_VARIABLE} to train without GPUs."
         )
     return sum(line.startswith("GPU ") for line in listing.stdout.splitlines())
+
+
+_ON_PROCESSORS = (
+    "%s is %s: so many ranks train on the processors of this host, whatever GPUs it has. Unset it "
+    "to have one rank per GPU."
+)

@@ -19,7 +19,7 @@ class HostJob:
     """False: a script of the user's runs."""
     environment: dict[str, str]
     settings: TrainingHyperparameters
-    """The defaults where a script of the user's runs."""
+    """Where a script of the user's runs, what the launcher reads and else the defaults."""
 
     @property
     def first_rank(self) -> int:

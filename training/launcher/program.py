@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from training.contract.errors import ContractError
-from training.contract.hyperparameters import PROGRAM, check_used, parse_training
+from training.contract.hyperparameters import LAUNCHING, PROGRAM, check_used, parse_training
 from training.contract.layout import PYTORCH, TENSORFLOW
 
 CODE_ROOT: Final = Path(__file__).resolve().parents[2]
@@ -39,12 +39,13 @@ def rank_command(
 def script_arguments(hyperparameters: Mapping[str, str]) -> list[str]:
     """The hyperparameters as arguments, as SageMaker's training toolkit passes them to a script.
 
-    `{"lr": "0.1", "n": "2"}` gives `--lr 0.1 -n 2`, by name in ascending order.
+    `{"lr": "0.1", "n": "2"}` gives `--lr 0.1 -n 2`, by name in ascending order. The launcher's own
+    are none of a script's: it would not know them.
     """
     return [
         word
         for name, value in sorted(hyperparameters.items())
-        if name != PROGRAM
+        if name != PROGRAM and name not in LAUNCHING
         for word in (f"-{name}" if len(name) == 1 else f"--{name}", value)
     ]
 

@@ -96,10 +96,10 @@ class EpochLosses:
         self._sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
         self._recent: list[tuple[int, Tensor]] = []
 
-    def add(self, step: int, loss: Tensor) -> None:
-        """Add the sum over this rank's records in a step, shape ()."""
+    def add(self, number: int, loss: Tensor) -> None:
+        """Add the sum over this rank's records in a batch, shape ()."""
         self._sum += loss
-        self._recent.append((step, loss))
+        self._recent.append((number, loss))
 
     def total(self) -> float:
         """The sum over the epoch's steps."""
@@ -115,13 +115,13 @@ class EpochLosses:
         self._sum.fill_(total)
 
     def first_bad(self) -> int:
-        """The first of the steps since the last call whose loss is not finite."""
+        """The first of the batches since the last call whose loss is not finite."""
         if not self._recent:
             return NO_TROUBLE
         finite = torch.stack([loss for _, loss in self._recent]).isfinite()
-        bad_step = NO_TROUBLE if finite.all() else self._recent[int((~finite).nonzero()[0])][0]
+        number = NO_TROUBLE if finite.all() else self._recent[int((~finite).nonzero()[0])][0]
         self._recent.clear()
-        return bad_step
+        return number
 
 
 def keep(

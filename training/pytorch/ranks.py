@@ -14,6 +14,7 @@ from torch import Tensor, distributed
 from torch.distributed import ProcessGroup
 
 from training.contract.attendance import Attendance
+from training.contract.errors import ContractError
 from training.contract.hyperparameters import TrainingHyperparameters
 
 T = TypeVar("T")
@@ -87,12 +88,16 @@ def join_ranks(
 
     Args:
         timeout_s: how long a rank waits for the others, to meet and in each exchange.
+
+    Raises:
+        ContractError: this host has GPUs, but none for this rank.
     """
     local_rank = int(os.environ["LOCAL_RANK"])
     attendance = Attendance.from_environment(rank=int(os.environ["RANK"]))
     gpu = torch.cuda.is_available()
     device = torch.device("cuda", local_rank) if gpu else torch.device("cpu")
     if gpu:
+        _check_gpus(torch.cuda.device_count(), int(os.environ["LOCAL_WORLD_SIZE"]))
         torch.cuda.set_device(device)
     waited_s = timeout_s + (_WATCHED_S if attendance.is_read else 0)
     with attendance.waiting():
@@ -112,6 +117,14 @@ def join_ranks(
     group = distributed.group.WORLD
     distributed.destroy_process_group()
     atexit.register(_end_threads, [group])
+
+
+def _check_gpus(gpus: int, local_ranks: int) -> None:
+    if local_ranks > gpus:
+        raise ContractError(
+            f"{local_ranks} ranks on this host, which has {gpus} GPUs. Allowed: one per GPU. Start "
+            "as many, or hide the GPUs with CUDA_VISIBLE_DEVICES= to train on processors."
+        )
 
 
 def _end_threads(groups: list[ProcessGroup | None]) -> None:

@@ -66,6 +66,7 @@ from training.records import (
 from training.trainer.data import check_plan, train_loader, validation_loader
 from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
+from training.trainer.ranks import check_world
 from training.trainer.report import check_loss, set_up_log, write_data_report
 
 _QUALITY_METRICS: Final = MappingProxyType({"accuracy": VALIDATION_ACCURACY, "r2": VALIDATION_R2})
@@ -84,6 +85,7 @@ def main() -> None:
         track(paths.tensorboard_dir if ranks.is_chief else None) as tracker,
     ):
         set_up_log(ranks)
+        check_world(ranks, cluster)
         if ranks.is_chief:
             check_model_folder(paths.model_dir)
         use_tensor_cores(settings)

@@ -50,13 +50,13 @@ class EpochLosses:
     def __init__(self, ranks: Ranks) -> None:
         self._ranks = ranks
         self._sum = 0.0
-        self._bad_step = NO_TROUBLE
+        self._bad_batch = NO_TROUBLE
 
-    def add(self, step: int, loss: float) -> None:
-        """Add the sum over this rank's records in a step."""
+    def add(self, number: int, loss: float) -> None:
+        """Add the sum over this rank's records in a batch."""
         self._sum += loss
-        if not math.isfinite(loss) and self._bad_step == NO_TROUBLE:
-            self._bad_step = step
+        if not math.isfinite(loss) and self._bad_batch == NO_TROUBLE:
+            self._bad_batch = number
 
     def total(self) -> float:
         """The sum over the epoch's steps."""
@@ -72,5 +72,5 @@ class EpochLosses:
         self._sum = total
 
     def first_bad(self) -> int:
-        """The first step whose loss is not finite, or NO_TROUBLE."""
-        return self._bad_step
+        """The first batch whose loss is not finite, or NO_TROUBLE."""
+        return self._bad_batch

@@ -18,6 +18,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from training.contract.attendance import Attendance
+from training.contract.errors import ContractError
 
 _WORD_BYTES = 8
 
@@ -111,6 +112,9 @@ def join_ranks() -> Iterator[Ranks]:
     The launcher sets the variables that this reads; without them this process is the only rank.
     Nobody leaves before all are done. A rank that fails leaves at once: its exception is then on
     file before the others notice that it is gone.
+
+    Raises:
+        ContractError: TensorFlow sees another number of devices than there are ranks.
     """
     tf.get_logger().setLevel(logging.WARNING)  # it remarks on every collective
     rank = int(os.environ.get("RANK", "0"))
@@ -118,11 +122,13 @@ def join_ranks() -> Iterator[Ranks]:
     # No timeout of TensorFlow's own: it costs a thread per exchange, which sleeps for that long.
     with attendance.waiting():
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    world_size = int(os.environ.get("WORLD_SIZE", "1"))
+    _check_replicas(strategy.num_replicas_in_sync, world_size)
     # The strategy has taken over SIGTERM, and only notes it: a rank that is told to stop must end.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     ranks = Ranks(
         rank=rank,
-        world_size=int(os.environ.get("WORLD_SIZE", "1")),
+        world_size=world_size,
         local_rank=int(os.environ.get("LOCAL_RANK", "0")),
         local_world_size=int(os.environ.get("LOCAL_WORLD_SIZE", "1")),
         strategy=strategy,
@@ -130,3 +136,12 @@ def join_ranks() -> Iterator[Ranks]:
     )
     yield ranks
     ranks.all_gather([0])
+
+
+def _check_replicas(replicas: int, world_size: int) -> None:
+    if replicas != world_size:
+        raise ContractError(
+            f"TensorFlow sees {replicas} devices and workers in all, but there are {world_size} "
+            "ranks. Allowed: one device per rank. Start them with python -m training.launch, which "
+            "sets TF_CONFIG and CUDA_VISIBLE_DEVICES for each."
+        )

@@ -65,6 +65,7 @@ from training.trainer.keeping import Keeping, KeptJob
 from training.trainer.kept import KeptTraining
 from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
+from training.trainer.ranks import check_world
 from training.trainer.report import check_loss, report_epoch, set_up_log, write_data_report
 
 _LOG = logging.getLogger(__name__)
@@ -81,6 +82,7 @@ def main() -> None:
     breakpoints.reach(START)
     with join_ranks() as ranks:
         set_up_log(ranks)
+        check_world(ranks, cluster)
         if ranks.is_chief:
             check_model_folder(paths.model_dir)
         train_data = train_loader(paths, cluster, settings, ranks)

@@ -32,8 +32,13 @@ class Tensors(Protocol):
 class Losses(Protocol[_LossT_contra]):
     """The losses of this rank in an epoch, as a framework computes them."""
 
-    def add(self, step: int, loss: _LossT_contra) -> None:
-        """Add the sum over this rank's records in a step; costs no wait for the device."""
+    def add(self, number: int, loss: _LossT_contra) -> None:
+        """Add the sum over this rank's records in a batch; costs no wait for the device.
+
+        Args:
+            number: of the batch, larger for later ones.
+            loss: the sum.
+        """
         ...
 
     def total(self) -> float:
@@ -49,7 +54,7 @@ class Losses(Protocol[_LossT_contra]):
         ...
 
     def first_bad(self) -> int:
-        """The first step since the last call whose loss is not finite, or NO_TROUBLE."""
+        """The first batch since the last call whose loss is not finite, or NO_TROUBLE."""
         ...
 
 
@@ -70,6 +75,9 @@ class KeptTraining(Generic[LossT]):
         self._train_data = train_data
         self._ranks = ranks
         self._settings = settings
+        # Batches of one update have numbers of their own: step x batches + which of them.
+        self._batches = settings.gradient_accumulation_steps
+        self._last_number = -1
         self._recent: dict[int, Batch] = {}
         self._own_records = 0
         self._records_before: Sequence[int] = ()
@@ -82,18 +90,20 @@ class KeptTraining(Generic[LossT]):
             loss: sum over the rank's records, maybe not finite.
             batch: of this rank; None: it had none left.
         """
-        self.losses.add(step, loss)
+        number = max(step * self._batches, self._last_number + 1)
+        self._last_number = number
+        self.losses.add(number, loss)
         self._own_records += len(batch) if batch is not None else 0
         # Without its records: only where they came from.
         if batch is not None:
-            self._recent[step] = batch.with_data(None)
+            self._recent[number] = batch.with_data(None)
 
     def trouble(self) -> int:
-        """The first step since the last call whose loss is not finite, or NO_TROUBLE."""
-        bad_step = self.losses.first_bad()
-        if bad_step == NO_TROUBLE:
+        """The first batch since the last call whose loss is not finite, or NO_TROUBLE."""
+        bad_batch = self.losses.first_bad()
+        if bad_batch == NO_TROUBLE:
             self._recent.clear()
-        return bad_step
+        return bad_batch
 
     def of_rank(self) -> Mapping[str, Any]:
         """The state of this rank's data, and its part of the epoch's sums."""
@@ -133,14 +143,16 @@ class KeptTraining(Generic[LossT]):
         at_most = plan.steps * plan.batch_size
         return [done + min(left, at_most) for done, left in zip(before, plan.counts, strict=False)]
 
-    def describe_trouble(self, step: int) -> str:
-        """Say which records the batch of a step began and ended with."""
-        batch = self._recent.get(step)
+    def describe_trouble(self, number: int) -> str:
+        """Say which records a batch began and ended with."""
+        step, part = divmod(number, self._batches)
+        of_update = f", batch {part + 1} of its {self._batches}," if self._batches > 1 else ""
+        batch = self._recent.get(number)
         where = "without records of its own"
         if batch is not None:
             where = f"{batch.locate(0)} to {batch.locate(len(batch) - 1)}"
         return (
-            f"The training loss of step {step} is not finite on rank {self._ranks.rank} (its batch:"
-            f" {where}): a record holds what the model cannot take, or the weights have run away. "
-            f"learning_rate is {self._settings.learning_rate:g}; take a tenth of it."
+            f"The training loss of step {step}{of_update} is not finite on rank {self._ranks.rank} "
+            f"(its batch: {where}): a record holds what the model cannot take, or the weights have "
+            f"run away. learning_rate is {self._settings.learning_rate:g}; take a tenth of it."
         )

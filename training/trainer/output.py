@@ -39,9 +39,10 @@ def explained(folder: Path, *kinds: type[Exception], what: str = "model") -> Ite
     Raises:
         OutputError: with the reason as the operating system has it.
     """
+    caught: tuple[type[Exception], ...] = (OSError, *kinds)
     try:
         yield
-    except (OSError, *kinds) as error:
+    except caught as error:
         raise OutputError(
             f"The {what} cannot be written to {folder}: {error}. It must be a folder that the "
             "container's user may write to, on a disk with room for it: mount it writable, or give "

@@ -114,6 +114,26 @@ FAULTS: Final = (
         "pytorch.hyperparameters.program",
         "without the other framework's",
     ),
+    (
+        'pytorch.hyperparameters.program = "training/shards/balance.py"',
+        "pytorch.hyperparameters.program",
+        NOT_IN_IMAGE,
+    ),
+    (
+        'pytorch.hyperparameters.task = "training.none:Model"',
+        "pytorch.hyperparameters.task",
+        "training/none.py is no file that the image holds",
+    ),
+    (
+        'pytorch.hyperparameters.task = "numpy:ndarray"',
+        "pytorch.hyperparameters.task",
+        "Put the file there (training/mine.py is training.mine:Class)",
+    ),
+    (
+        'pytorch.hyperparameters.task = "training.tensorflow.task:TextTask"',
+        "pytorch.hyperparameters.task",
+        "without the other framework's",
+    ),
     # Storage and Preflight
     ('storage.retain_data = "no"', "storage.retain_data", "valid boolean"),
     ("storage.retain = false", "storage.retain", "Extra inputs"),

@@ -77,6 +77,9 @@ def test_the_table_of_faults_is_long() -> None:
         {"hidden_dim": "64", "dtype": '"float64"'},
         {"program": "training/launch.py", "anything": "goes"},
         {"program": "examples/pytorch/train.py"},
+        {"task": "image"},
+        {"task": "training.pytorch.tasks.text:TextTask"},
+        {"task": '"training.pytorch:InThePackage"'},
         {"program": "training/launch.py"} | {f"n{number}": "" for number in range(95)},
     ],
 )

@@ -18,6 +18,16 @@ def test_the_environment_decides() -> None:
     assert find_devices({"EVENSHARD_DEVICES_PER_HOST": "3"}) == Devices(count=3, gpus=0)
 
 
+def test_a_count_that_is_set_on_a_real_host_says_what_it_does(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    find_devices({"EVENSHARD_DEVICES_PER_HOST": "3", "EVENSHARD_PEERS": "{}"})
+    assert caplog.messages == []
+    find_devices({"EVENSHARD_DEVICES_PER_HOST": "3"})
+    (message,) = caplog.messages
+    assert message.startswith("EVENSHARD_DEVICES_PER_HOST is 3: so many ranks train on the process")
+
+
 @pytest.mark.parametrize("given", ["0", "-1", "two", "", "1.5", "²"])
 def test_a_count_that_is_none_is_refused(given: str) -> None:
     with pytest.raises(ContractError, match="Give an integer >= 1"):

@@ -32,6 +32,8 @@ def test_a_programs_own_are_not(tmp_path: Path) -> None:
     script = tmp_path / "examples" / "train.py"
     script.touch()
     hyperparameters = {"program": "examples/train.py", "n": "2", "anything": "goes"}
+    # The launcher's own, which the script would not know.
+    hyperparameters |= {"stop_wait_s": "3", "collective_timeout_s": "20"}
     assert rank_command("pytorch", hyperparameters, code_root=tmp_path) == [
         str(script),
         *("--anything", "goes", "-n", "2"),

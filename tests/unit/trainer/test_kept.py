@@ -20,12 +20,12 @@ class Numbers:
     """Losses that are plain numbers, and no tensors."""
 
     sum: float = 0.0
-    bad_step: int = NO_TROUBLE
+    bad_batch: int = NO_TROUBLE
 
-    def add(self, step: int, loss: float) -> None:
+    def add(self, number: int, loss: float) -> None:
         self.sum += loss
-        if loss != loss:  # noqa: PLR0124 - only nan differs from itself
-            self.bad_step = step
+        if loss != loss and self.bad_batch == NO_TROUBLE:  # noqa: PLR0124 - only nan differs
+            self.bad_batch = number
 
     def total(self) -> float:
         return self.sum
@@ -37,7 +37,7 @@ class Numbers:
         self.sum = total
 
     def first_bad(self) -> int:
-        return self.bad_step
+        return self.bad_batch
 
     def write(self, _folder: Path) -> Sequence[Path]:
         return []
@@ -66,13 +66,16 @@ def shards(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make(shards: Path, rank: int, ranks: int) -> tuple[KeptTraining[float], RecordLoader]:
+def make(
+    shards: Path, rank: int, ranks: int, batches_per_update: int = 1
+) -> tuple[KeptTraining[float], RecordLoader]:
     settings = LoaderSettings(batch_size=BATCH_SIZE, seed=1, shuffle=False)
     loader = RecordLoader(find_shards(shards), settings=settings, part=rank, parts=ranks)
     numbers = Numbers()
-    kept = KeptTraining(
-        numbers, numbers, loader, Rank(rank, ranks), TrainingHyperparameters(learning_rate=0.1)
+    hyperparameters = TrainingHyperparameters(
+        learning_rate=0.1, gradient_accumulation_steps=batches_per_update
     )
+    kept = KeptTraining(numbers, numbers, loader, Rank(rank, ranks), hyperparameters)
     return kept, loader
 
 
@@ -126,6 +129,22 @@ def test_trouble_is_told_with_the_records_of_its_batch(shards: Path) -> None:
         "The training loss of step 8 is not finite on rank 0 (its batch: a.txt, line 3 to a.txt, "
         "line 4): a record holds what the model cannot take, or the weights have run away. "
         "learning_rate is 0.1; take a tenth of it."
+    )
+
+
+def test_trouble_within_an_update_is_told_with_the_batch_that_has_it(shards: Path) -> None:
+    kept, loader = make(shards, 0, 1, batches_per_update=3)
+    batches = loader.epoch(0)
+    kept.step_done(1, 1.0, next(batches))
+    kept.step_done(1, 1.0, next(batches))
+    kept.step_done(1, 1.0, next(batches))
+    # The update is whole, and the weights with it, before anybody looks.
+    kept.step_done(2, 1.0, next(batches))
+    kept.step_done(2, float("nan"), next(batches))
+    kept.step_done(2, 1.0, None)
+    assert kept.describe_trouble(kept.trouble()).startswith(
+        "The training loss of step 2, batch 2 of its 3, is not finite on rank 0 (its batch: a.txt, "
+        "line 9 to a.txt, line 10)"
     )
 
 
