@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +13,25 @@ from rich.table import Table
 
 from evenshard.commands.numbers import number, whole_number
 from evenshard.dataset import SplitSummary, check_shards, read_corpus, write_dataset
-from evenshard.errors import UsageError
+from evenshard.dataset_upload import upload_dataset
+from evenshard.errors import RefusedError, UsageError
 from evenshard.output import say
+from evenshard.s3_folder import s3_folder
+from training.shards.location import Location
+
+Summary = dict[str, SplitSummary]
+MakeDataset = Callable[[Path], Summary]
+"""Writes the dataset into a folder."""
+Writer = Callable[[MakeDataset], Summary]
+"""Brings the dataset to where it belongs."""
 
 
 def data(
     destination: Annotated[
-        str, typer.Argument(metavar="DEST", help="A folder that is new or empty.")
+        str,
+        typer.Argument(
+            metavar="DEST", help="A folder that is new or empty, or such a one in S3: s3://..."
+        ),
     ],
     *,
     shards: Annotated[
@@ -47,29 +61,27 @@ def data(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Write real mail, labelled spam or ham, as JSON Lines shards for three splits."""
-    folder = _free_folder(destination)
+    location = s3_folder(destination, option="DEST")
+    write = _folder_writer(destination) if location is None else _s3_writer(location)
     check_shards(shards)
     mails = read_corpus()
-    try:
-        summary = write_dataset(mails, folder, shards=shards, skew=skew, seed=seed)
-    except OSError as error:
-        raise UsageError(
-            f"DEST {destination} cannot be written: {error}. Name a folder in a place that "
-            "you may write to and that has room."
-        ) from error
+    place = str(location or Path(destination))
+    summary = write(
+        lambda folder: write_dataset(mails, folder, shards=shards, skew=skew, seed=seed)
+    )
     if as_json:
         splits = {split: dataclasses.asdict(counts) for split, counts in summary.items()}
-        say(json.dumps({"destination": str(folder), "splits": splits}))
+        say(json.dumps({"destination": place, "splits": splits}))
     else:
-        _print_table(folder, summary)
+        _print_table(place, summary)
 
 
-def _free_folder(destination: str) -> Path:
-    if "://" in destination:
-        raise UsageError(
-            f"DEST {destination} is not a folder, and only folders are written so far. Write to a "
-            f"folder, then copy it: aws s3 cp --recursive FOLDER {destination}"
-        )
+def _folder_writer(destination: str) -> Writer:
+    """Writes into a folder.
+
+    Raises:
+        UsageError: it is not free.
+    """
     folder = Path(destination)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         what = "a folder that is not empty" if folder.is_dir() else "a file"
@@ -77,11 +89,54 @@ def _free_folder(destination: str) -> Path:
             f"DEST {destination} is {what}: nothing is overwritten. Name a folder that is new or "
             "empty, or remove this one."
         )
-    return folder
+
+    def write(make: MakeDataset) -> Summary:
+        try:
+            return make(folder)
+        except OSError as error:
+            raise UsageError(
+                f"DEST {destination} cannot be written: {error}. Name a folder in a place that "
+                "you may write to and that has room."
+            ) from error
+
+    return write
 
 
-def _print_table(folder: Path, summary: dict[str, SplitSummary]) -> None:
-    table = Table("split", title=f"Wrote {folder}/", title_justify="left")
+def _s3_writer(location: Location) -> Writer:
+    """Writes into an S3 folder.
+
+    Raises:
+        UsageError: it is not free.
+        StoreError: S3 cannot be asked.
+    """
+    # Writing to a folder needs neither the SDK nor the time that its import takes.
+    from evenshard.simulator.s3_objects import open_s3  # noqa: PLC0415 - see above
+
+    store = open_s3()
+    if store.holds(str(location)):
+        raise UsageError(
+            f"DEST {location} holds objects: nothing is overwritten. Name an S3 folder that is new "
+            f"or empty, or empty it: aws s3 rm --recursive {location}"
+        )
+
+    def write(make: MakeDataset) -> Summary:
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                dataset = Path(folder) / "dataset"
+                summary = make(dataset)
+                upload_dataset(dataset, location, store)
+                return summary
+        except OSError as error:
+            raise RefusedError(
+                f"DEST {location}: the dataset cannot be written to a temporary folder first: "
+                f"{error}. Free disk space, or name another folder for it with TMPDIR."
+            ) from error
+
+    return write
+
+
+def _print_table(place: str, summary: Summary) -> None:
+    table = Table("split", title=f"Wrote {place.rstrip('/')}/", title_justify="left")
     for column in ("objects", "bytes", "records", "spam"):
         table.add_column(column, justify="right")
     for split, counts in summary.items():

@@ -11,6 +11,7 @@ from evenshard.commands.numbers import whole_number
 from evenshard.commands.simulate_report import ProgressPrinter, print_result
 from evenshard.errors import ExitCode, UsageError
 from evenshard.output import say
+from evenshard.s3_folder import s3_folder
 from evenshard.simulator import Event, Result, SimulationRequest, Status
 from evenshard.simulator.limits import MOST_DEVICES_PER_HOST, MOST_HOSTS
 from training.contract.layout import FRAMEWORKS, PYTORCH
@@ -28,10 +29,11 @@ def simulate(  # noqa: PLR0913 - one argument per option
         ),
     ] = PYTORCH,
     data: Annotated[
-        Path,
+        str,
         typer.Option(
-            metavar="DIR",
-            help="Folder with train/, validation/, test/ (`evenshard data` writes one).",
+            metavar="DIR|s3://...",
+            help="Folder, of this machine or of S3, with train/, validation/, test/ "
+            "(`evenshard data` writes one).",
         ),
     ],
     hosts: Annotated[
@@ -88,7 +90,7 @@ def simulate(  # noqa: PLR0913 - one argument per option
     """Run the whole pipeline on this machine: every host a process tree with only its shards."""
     request = SimulationRequest(
         framework=framework,
-        data=data,
+        data=s3_folder(data, option="--data") or Path(data),
         hosts=hosts,
         devices_per_host=devices_per_host,
         parameters=_parameters(param or []),

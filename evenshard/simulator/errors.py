@@ -1,5 +1,7 @@
 """How an execution goes wrong, as opposed to a wrong command line (`evenshard.errors`)."""
 
+from evenshard.errors import RefusedError
+
 
 class DefinitionError(Exception):
     """The pipeline definition says something that SageMaker, or this simulator, refuses."""
@@ -12,6 +14,10 @@ class DefinitionError(Exception):
 def internal_failure(error: Exception) -> str:
     """The failure reason of a run that ends for a fault of this program."""
     return f"InternalFailure: {type(error).__name__}: {error}"
+
+
+class StoreError(RefusedError):
+    """The object store did not do what it was asked: the request, its answer, what to do."""
 
 
 class StepFailedError(Exception):

@@ -10,6 +10,7 @@ from evenshard.simulator.errors import (
     DefinitionError,
     StepFailedError,
     StepStoppedError,
+    StoreError,
     internal_failure,
 )
 from evenshard.simulator.events import Noted, StepEnded, StepStarted
@@ -122,6 +123,8 @@ class Execution:
         except StepStoppedError as error:
             record.status = Status.STOPPED
             self._workspace.report(Noted(text=str(error)))
+        except StoreError as error:
+            record.status, record.failure_reason = Status.FAILED, f"ClientError: {error}"
         except (DefinitionError, RefusedError) as error:
             record.status = Status.FAILED
             record.failure_reason = f"ValidationException: {error}"
@@ -184,7 +187,7 @@ class Execution:
         uri = join_uri(output["S3Output"]["S3Uri"], declared["FilePath"])
         try:
             return self._workspace.store.read(uri)
-        except OSError as error:
+        except FileNotFoundError as error:
             raise StepFailedError(
                 f"JsonGet: {step_name} wrote no {declared['FilePath']} to its output "
                 f"{declared['OutputName']}: there is no object {uri}."

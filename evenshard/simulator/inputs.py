@@ -8,7 +8,7 @@ from typing import Final
 
 from evenshard.simulator.assignment import Assignment
 from evenshard.simulator.errors import StepFailedError
-from evenshard.simulator.objects import ObjectStore, object_uri, relative_name, split_uri
+from evenshard.simulator.objects import ObjectStore, object_uri, place_of, relative_name, split_uri
 from training.shards.listing import StoredObject
 
 SHARDED: Final = "ShardedByS3Key"
@@ -61,11 +61,23 @@ def share_out(
 
 
 def lay(share: Share, host: str, folder: Path, store: ObjectStore) -> None:
-    """Copy a host's objects into a folder, which exists even if the host has none."""
+    """Copy a host's objects into a folder, which exists even if the host has none.
+
+    The marker of a folder, an object whose key ends with a slash, becomes that folder.
+
+    Raises:
+        StoreError: an object is not what it was when it was listed, or cannot be had.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     bucket, _ = split_uri(share.input.uri)
     for stored in share.objects[host]:
-        store.download(object_uri(bucket, stored.key), folder / _name(share, stored))
+        uri, name = object_uri(bucket, stored.key), _name(share, stored)
+        if not name:
+            continue  # the marker of this very folder
+        if name.endswith("/"):
+            place_of(uri, name.rstrip("/"), folder).mkdir(parents=True, exist_ok=True)
+        else:
+            store.download(uri, place_of(uri, name, folder), stored)
 
 
 def write_manifest(share: Share, host: str, folder: Path) -> None:

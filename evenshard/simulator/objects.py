@@ -7,17 +7,26 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping
+from itertools import filterfalse
 from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
 from evenshard.errors import RefusedError
+from evenshard.simulator.errors import StoreError
+from evenshard.simulator.whole_files import is_unfinished, written_whole
 from training.shards.listing import StoredObject
 
 _SCHEME: Final = "s3://"
+_SINCE_LISTED: Final = (
+    "Something changed the data after it had been listed: start again when nobody writes there."
+)
 
 
 class ObjectStore(Protocol):
-    """What a simulation needs of a store. Keys are text; `prefix` is a prefix of that text."""
+    """What a simulation needs of a store. Keys are text; `prefix` is a prefix of that text.
+
+    Where a store cannot do what it is asked, it raises a StoreError that says why.
+    """
 
     def list(self, uri: str) -> list[StoredObject]:
         """All objects whose key starts with the URI's, with ETags, sorted by the key's bytes."""
@@ -25,11 +34,26 @@ class ObjectStore(Protocol):
     def read(self, uri: str) -> bytes:
         """The content of one object; FileNotFoundError if there is none."""
 
-    def download(self, uri: str, file: Path) -> None:
-        """Copy one object into a file, whose folder is made if missing."""
+    def download(self, uri: str, file: Path, listed: StoredObject | None = None) -> None:
+        """Copy one object into a file, whole or not at all; its folder is made if missing.
 
-    def upload(self, file: Path, uri: str) -> None:
-        """Copy a file into one object, which is created or replaced."""
+        Args:
+            uri: the object's.
+            file: what is created or replaced.
+            listed: the object as it was listed; another one of its name is refused.
+
+        Raises:
+            StoreError: there is none, or it is another one by now.
+        """
+
+    def upload(self, file: Path, uri: str, kms_key: str | None = None) -> None:
+        """Copy a file into one object, which is created or replaced, whole or not at all.
+
+        Args:
+            file: what is copied; FileNotFoundError if it is not there.
+            uri: the object's.
+            kms_key: id or ARN of the key that a job names for its outputs; None: the bucket's own.
+        """
 
     def delete(self, uri: str) -> None:
         """Remove one object; no error if there is none, as in S3."""
@@ -75,6 +99,21 @@ def relative_name(key: str, prefix: str) -> str:
     return key[prefix.rfind("/") + 1 :]
 
 
+def place_of(uri: str, name: str, folder: Path) -> Path:
+    """The file that an object becomes: `name` below a folder, and nowhere else.
+
+    Raises:
+        StoreError: S3 allows such a key, and a folder has no place for it.
+    """
+    parts = name.split("/")
+    if any(part in ("", ".", "..") for part in parts):
+        raise StoreError(
+            f"{uri} has no place in a folder: its key has an empty part or one of dots. "
+            "Rename the object."
+        )
+    return folder.joinpath(*parts)
+
+
 class LocalObjectStore:
     """Buckets as folders: a few mounted read-only, all others below one root."""
 
@@ -98,18 +137,27 @@ class LocalObjectStore:
 
     def read(self, uri: str) -> bytes:
         """See ObjectStore."""
-        return self._file(uri).read_bytes()
+        file = self._file(uri)
+        if not file.is_file():
+            raise FileNotFoundError(f"There is no object {uri}.")
+        return file.read_bytes()
 
-    def download(self, uri: str, file: Path) -> None:
+    def download(self, uri: str, file: Path, listed: StoredObject | None = None) -> None:
         """See ObjectStore. A copy, so that a program cannot change the original."""
-        file.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(self._file(uri), file)
+        source = self._file(uri)
+        if not source.is_file():
+            raise StoreError(f"Cannot download {uri}: there is no such object. {_SINCE_LISTED}")
+        if listed is not None and listed.etag not in ("", self._etag(source)):
+            raise StoreError(f"Cannot download {uri}: it was replaced. {_SINCE_LISTED}")
+        with written_whole(file, uri) as unfinished:
+            shutil.copyfile(source, unfinished)
 
-    def upload(self, file: Path, uri: str) -> None:
-        """See ObjectStore."""
+    def upload(self, file: Path, uri: str, kms_key: str | None = None) -> None:
+        """See ObjectStore. A folder knows no keys."""
+        del kms_key
         target = self._writable(uri)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, target)
+        with file.open("rb"), written_whole(target, uri) as unfinished:
+            shutil.copyfile(file, unfinished)
 
     def delete(self, uri: str) -> None:
         """See ObjectStore."""
@@ -162,5 +210,5 @@ def _files_below(start: Path, root: Path) -> Iterator[tuple[str, Path]]:
             subfolders.clear()
             continue
         seen.add(real)
-        for name in names:
+        for name in filterfalse(is_unfinished, names):
             yield (folder / name).relative_to(root).as_posix(), folder / name

@@ -14,32 +14,27 @@ from evenshard.errors import RefusedError, UsageError
 from evenshard.simulator.assembly import Assembly, Pipeline, synthesize
 from evenshard.simulator.assignment import ROUND_ROBIN, Assignment, parse_assignment
 from evenshard.simulator.damage import DamagingStore
+from evenshard.simulator.data import Data, corrupt_uri, data_parameters, open_data, without_data
 from evenshard.simulator.definition import Definition, read_definition
 from evenshard.simulator.errors import DefinitionError, internal_failure
 from evenshard.simulator.events import FaultHappened, Noted, Report, RunStarted
 from evenshard.simulator.execution import Execution
-from evenshard.simulator.faults import Fault, FaultKind, check_targets, parse_fault
+from evenshard.simulator.faults import FaultKind, check_targets, parse_fault
 from evenshard.simulator.former import FormerRun, find_former
 from evenshard.simulator.hosts import STOP_GRACE_S
 from evenshard.simulator.injection import FaultPlan, PlannedFault
 from evenshard.simulator.limits import MOST_HOSTS
-from evenshard.simulator.objects import ObjectStore, object_uri
+from evenshard.simulator.objects import ObjectStore
 from evenshard.simulator.parameters import merge_given, settle
 from evenshard.simulator.registry import Registry
 from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
 from evenshard.simulator.result import Result, Status
 from evenshard.simulator.signals import Interruptions
 from evenshard.simulator.workspace import Workspace
+from training.shards.location import Location
 
 STATE_FOLDER: Final = Path(".evenshard")
 RUNS_FOLDER: Final = "runs"
-DATA_BUCKET: Final = "evenshard-data"
-"""The bucket that --data is mounted as."""
-_DATA_PARAMETERS: Final = {
-    "TrainDataUri": "train",
-    "ValidationDataUri": "validation",
-    "TestDataUri": "test",
-}
 _HOSTS_PARAMETER: Final = "InstanceCount"
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
@@ -50,8 +45,8 @@ class SimulationRequest:
 
     framework: str
     """The pipeline's name ends in it."""
-    data: Path
-    """A folder with train/, validation/ and test/."""
+    data: Path | Location
+    """A folder, or an S3 folder, with train/, validation/ and test/."""
     hosts: int | None = None
     """InstanceCount; None leaves it to the parameters."""
     devices_per_host: int = 1
@@ -81,6 +76,7 @@ class _Plan:
     assignment: Assignment
     faults: FaultPlan
     former: FormerRun | None
+    data: Data
 
 
 def simulate(request: SimulationRequest, report: Report) -> Result:
@@ -90,7 +86,7 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
 
     Raises:
         UsageError: the request makes no sense; no run folder is left.
-        RefusedError: the CDK app cannot be synthesized; no run folder is left.
+        RefusedError: the CDK app cannot be synthesized, or S3 not be asked; no run folder is left.
         Exception: a fault of this program; result.json says Failed all the same.
     """
     plan = _plan(request)
@@ -120,28 +116,26 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
 
 
 def _plan(request: SimulationRequest) -> _Plan:
-    if not request.data.is_dir():
-        raise UsageError(
-            f"--data {request.data} is not a folder. Name one with train/, validation/ and test/; "
-            "`evenshard data DEST` writes such a folder."
-        )
+    data = open_data(request.data)
     runs = request.state_folder / RUNS_FOLDER
     former = None if request.resume is None else find_former(runs, request.resume)
     return _Plan(
         request=request,
-        given=_given_parameters(request, former),
+        given=_given_parameters(request, data, former),
         assignment=parse_assignment(request.assignment),
         faults=FaultPlan.of([parse_fault(text) for text in request.faults]),
         former=former,
+        data=data,
     )
 
 
-def _given_parameters(request: SimulationRequest, former: FormerRun | None) -> dict[str, str]:
+def _given_parameters(
+    request: SimulationRequest, data: Data, former: FormerRun | None
+) -> dict[str, str]:
     hosts = {} if request.hosts is None else {_HOSTS_PARAMETER: str(request.hosts)}
-    data = {name: f"s3://{DATA_BUCKET}/{folder}/" for name, folder in _DATA_PARAMETERS.items()}
-    inherited = former.given_parameters() if former else {}
+    inherited = without_data(former.given_parameters()) if former else {}
     # --data says where the data lies unless a parameter says so itself.
-    return data | inherited | merge_given(hosts, request.parameters)
+    return data_parameters(data) | inherited | merge_given(hosts, request.parameters)
 
 
 def _run(plan: _Plan, result: Result, report: Report) -> None:
@@ -166,7 +160,7 @@ def _run(plan: _Plan, result: Result, report: Report) -> None:
         report(Noted(text=f"The draw is --assignment {plan.assignment.label}."))
     workspace = Workspace(
         functions=assembly,
-        store=_store(plan, result.folder, report),
+        store=_store(plan, result, report),
         registry=Registry(request.state_folder / "registry"),
         folder=result.folder,
         execution_id=result.execution_id,
@@ -184,7 +178,7 @@ def _run(plan: _Plan, result: Result, report: Report) -> None:
             report(Noted(text=f"--fault {planned.fault.text} never happened: nothing got there."))
 
 
-def _store(plan: _Plan, folder: Path, report: Report) -> ObjectStore:
+def _store(plan: _Plan, result: Result, report: Report) -> ObjectStore:
     """The store of a run; what --fault corrupt names arrives damaged from it."""
 
     def happens(planned: PlannedFault) -> Callable[[], None]:
@@ -196,17 +190,11 @@ def _store(plan: _Plan, folder: Path, report: Report) -> ObjectStore:
         return note
 
     damaged = {
-        _object_of(planned.fault): happens(planned)
+        corrupt_uri(plan.data, planned.fault.key): happens(planned)
         for planned in plan.faults.planned
         if planned.fault.kind is FaultKind.CORRUPT
     }
-    mounts = {DATA_BUCKET: plan.request.data}
-    return DamagingStore(folder / "objects", mounts, damaged)
-
-
-def _object_of(fault: Fault) -> str:
-    is_uri = fault.key.startswith("s3://")
-    return fault.key if is_uri else object_uri(DATA_BUCKET, fault.key)
+    return DamagingStore(plan.data.store(result.folder / "objects", result.parameters), damaged)
 
 
 def _check_faults(plan: _Plan, hosts: object) -> None:
@@ -215,10 +203,11 @@ def _check_faults(plan: _Plan, hosts: object) -> None:
     if isinstance(hosts, int):
         check_targets(faults, hosts=hosts, devices_per_host=plan.request.devices_per_host)
     for fault in faults:
-        file = plan.request.data / fault.key
-        if fault.kind is FaultKind.CORRUPT and "://" not in fault.key and not file.is_file():
+        below = fault.kind is FaultKind.CORRUPT and "://" not in fault.key
+        missing = plan.data.missing(fault.key) if below else None
+        if missing is not None:
             raise UsageError(
-                f"--fault {fault.text}: there is no file {file}. Name one below --data, for "
+                f"--fault {fault.text}: {missing}. Name one below --data, for "
                 "example corrupt:train/part-00003.jsonl, or an s3:// URI."
             )
 

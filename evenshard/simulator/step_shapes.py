@@ -72,7 +72,7 @@ _TRAINING: Final = Structure(
         "OutputDataConfig": Structure(
             {
                 "S3OutputPath": Uri(),
-                "KmsKeyId": _PERMISSIONS,
+                "KmsKeyId": str,
                 "CompressionType": OneOf(("GZIP",)),
             },
             required=("S3OutputPath",),
@@ -163,7 +163,7 @@ _PROCESSING: Final = Structure(
         "ProcessingOutputConfig": Structure(
             {
                 "Outputs": ListOf(_PROCESSING_OUTPUT, unique="OutputName"),
-                "KmsKeyId": _PERMISSIONS,
+                "KmsKeyId": str,
             },
             required=("Outputs",),
         ),

@@ -14,6 +14,7 @@ from evenshard.simulator.objects import (
     ObjectStore,
     join_uri,
     object_uri,
+    place_of,
     relative_name,
     split_uri,
 )
@@ -53,8 +54,9 @@ class SyncedFolder:
         objects = self._store.list(self._uri)
         for host, folder in self._folders.items():
             for stored in objects:
-                target = folder / relative_name(stored.key, prefix)
-                self._store.download(object_uri(bucket, stored.key), target)
+                uri, name = object_uri(bucket, stored.key), relative_name(stored.key, prefix)
+                if name and not name.endswith("/"):  # the marker of a folder is no file
+                    self._store.download(uri, place_of(uri, name, folder), stored)
             self._known[host] = _versions(folder)
 
     def look(self, *, lost: Collection[str]) -> None:

@@ -125,6 +125,7 @@ def _lay(
 
 
 def _upload_outputs(run: StepRun, places: Mapping[str, ContainerPaths]) -> None:
+    kms_key = run.arguments.get("ProcessingOutputConfig", {}).get("KmsKeyId")
     for output in _outputs(run.arguments):
         uploaded: dict[str, str] = {}
         for host, paths in places.items():
@@ -137,7 +138,7 @@ def _upload_outputs(run: StepRun, places: Mapping[str, ContainerPaths]) -> None:
                         "Write a name per host."
                     )
                     run.workspace.report(Noted(text=text))
-                run.workspace.store.upload(file, uri)
+                run.workspace.store.upload(file, uri, kms_key)
                 uploaded[uri] = host
 
 

@@ -33,12 +33,13 @@ def store_artifacts(run: StepRun, job: Job, places: Mapping[str, ContainerPaths]
             f"nobody knows which; here it is that of {hosts[-1]}. Write below a folder per host."
         )
         run.workspace.report(Noted(text=text))
-    target = join_uri(run.arguments["OutputDataConfig"]["S3OutputPath"], f"{job.name}/output")
+    config = run.arguments["OutputDataConfig"]
+    target = join_uri(config["S3OutputPath"], f"{job.name}/output")
     for archive, merged in ((MODEL_ARCHIVE, model), (OUTPUT_ARCHIVE, output)):
         if merged.files:
             packed = run.workspace.step_folder(run.step) / archive
             pack(merged.files, packed)
-            run.workspace.store.upload(packed, join_uri(target, archive))
+            run.workspace.store.upload(packed, join_uri(target, archive), config.get("KmsKeyId"))
             packed.unlink()
     return join_uri(target, MODEL_ARCHIVE)
 

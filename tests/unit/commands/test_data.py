@@ -52,7 +52,8 @@ def test_a_folder_with_files_is_refused_and_kept(tmp_path: Path) -> None:
         (("DEST", "--seed", "-1"), "--seed -1 is not allowed"),
         (("DEST", "--shards", "6047"), "--shards 6047 for a corpus of 6046 mails"),
         (("DEST", "--colour", "red"), "--colour"),
-        (("s3://bucket/data/",), "aws s3 cp"),
+        (("s3://bucket",), "DEST is 's3://bucket/', a whole bucket: it must name a folder in it"),
+        (("https://host/data",), "it must be an S3 folder. Give it as s3://bucket/folder/"),
         ((), "DEST"),
     ],
 )

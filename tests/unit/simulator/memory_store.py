@@ -22,11 +22,13 @@ class MemoryStore:
             raise FileNotFoundError(uri)
         return self.contents[uri]
 
-    def download(self, uri: str, file: Path) -> None:
+    def download(self, uri: str, file: Path, listed: StoredObject | None = None) -> None:
+        del listed  # nobody changes anything here
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(self.read(uri))
 
-    def upload(self, file: Path, uri: str) -> None:
+    def upload(self, file: Path, uri: str, kms_key: str | None = None) -> None:
+        del kms_key
         self.contents[uri] = file.read_bytes()
 
     def delete(self, uri: str) -> None:

@@ -159,14 +159,14 @@ def test_a_definition_that_is_refused_is_a_failed_run(request_: SimulationReques
     assert (result.folder / "result.json").is_file()
 
 
-def test_wrong_usage_leaves_no_run(request_: SimulationRequest) -> None:
+def test_wrong_usage_leaves_no_run(request_: SimulationRequest, tmp_path: Path) -> None:
     wrong = [
         replace(request_, parameters={"Treshold": "1"}),
         replace(request_, parameters={"Threshold": "high"}),
         replace(request_, hosts=3, parameters={"InstanceCount": "2"}),
-        replace(request_, data=request_.data / "none"),
+        replace(request_, data=tmp_path / "none"),
         replace(request_, framework="tensorflow"),
-        replace(request_, assembly=request_.data),
+        replace(request_, assembly=tmp_path),
         replace(request_, assignment="alphabetical"),
         replace(request_, parameters={"InstanceCount": "65"}),
     ]

@@ -121,7 +121,7 @@ def test_a_named_object_arrives_damaged_and_stays_whole_in_the_store(tmp_path: P
     (mounted / "b").write_bytes(b"short")
     arrived: list[str] = []
     damaged = {f"s3://data/{name}": lambda name=name: arrived.append(name) for name in "ab"}
-    store = DamagingStore(tmp_path / "objects", {"data": mounted}, damaged)
+    store = DamagingStore(LocalObjectStore(tmp_path / "objects", {"data": mounted}), damaged)
     store.download("s3://data/a", tmp_path / "got")
     got = (tmp_path / "got").read_bytes()
     assert len(got) == 1000

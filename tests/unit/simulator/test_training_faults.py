@@ -397,12 +397,12 @@ def test_a_fault_that_never_happens_is_told(request_: SimulationRequest) -> None
     assert any("never happened" in text for text in notes(events))
 
 
-def test_a_corrupt_object_arrives_damaged(request_: SimulationRequest) -> None:
+def test_a_corrupt_object_arrives_damaged(request_: SimulationRequest, tmp_path: Path) -> None:
     document, events = run(request_, faults=["corrupt:train/part-0"])
     folder = request_.state_folder / "runs" / document["execution_id"] / "steps/Train/hosts"
     got = folder / "algo-1" / "input" / "data" / "train" / "part-0"
     assert got.read_bytes() == bytes([ord("x") ^ 0xFF])
-    assert (request_.data / "train" / "part-0").read_text() == "x"
+    assert (tmp_path / "data" / "train" / "part-0").read_text() == "x"
     assert document["faults"][0]["after_s"] is not None
     assert any(isinstance(event, FaultHappened) for event in events)
 
