@@ -1,0 +1,118 @@
+"""Alarms, metric filters, subscriptions and budgets."""
+
+from typing import Any, ClassVar
+
+from moto.budgets.models import BudgetsBackend, budgets_backends
+from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
+from moto.core.common_models import CloudFormationModel
+from moto.logs.models import LogsBackend, logs_backends
+from moto.sns.models import SNSBackend, sns_backends
+from moto.utilities.utils import get_partition
+
+from evenshard.emulator.cloudformation.resource import Deployed
+
+
+class AlarmResource(Deployed, CloudFormationModel):
+    """A CloudWatch alarm on one metric."""
+
+    TYPE: ClassVar[str] = "AWS::CloudWatch::Alarm"
+    NAME_PROPERTY: ClassVar[str] = "AlarmName"
+    ATTRIBUTES: ClassVar[frozenset[str]] = frozenset({"Arn"})
+
+    Arn: str = ""
+
+    def create(self) -> None:
+        """Put the alarm."""
+        given = self.properties
+        dimensions = [
+            {"name": one["Name"], "value": one["Value"]} for one in given.get("Dimensions", [])
+        ]
+        alarm = self._backend().put_metric_alarm(
+            name=self.name,
+            namespace=given["Namespace"],
+            metric_name=given["MetricName"],
+            comparison_operator=given["ComparisonOperator"],
+            evaluation_periods=int(given["EvaluationPeriods"]),
+            period=int(given["Period"]),
+            threshold=float(given["Threshold"]),
+            statistic=given["Statistic"],
+            description=given.get("AlarmDescription", ""),
+            dimensions=dimensions,
+            alarm_actions=given.get("AlarmActions", []),
+            treat_missing_data=given.get("TreatMissingData"),
+        )
+        self.Arn = alarm.alarm_arn
+
+    def remove(self) -> None:
+        """Delete the alarm."""
+        self._backend().delete_alarms([self.name])
+
+    def _backend(self) -> CloudWatchBackend:
+        return cloudwatch_backends[self.place.account][self.place.region]
+
+
+class MetricFilterResource(Deployed, CloudFormationModel):
+    """A metric that CloudWatch counts in a log group."""
+
+    TYPE: ClassVar[str] = "AWS::Logs::MetricFilter"
+    NAME_PROPERTY: ClassVar[str] = "FilterName"
+
+    def create(self) -> None:
+        """Put the filter."""
+        transformations = [
+            {key[0].lower() + key[1:]: value for key, value in one.items()}
+            for one in self.properties["MetricTransformations"]
+        ]
+        self._backend().put_metric_filter(
+            self.name,
+            self.properties["FilterPattern"],
+            self.properties["LogGroupName"],
+            transformations,  # type: ignore[arg-type] # moto keeps a list, and says text
+        )
+
+    def remove(self) -> None:
+        """Delete the filter."""
+        self._backend().delete_metric_filter(self.name, self.properties["LogGroupName"])
+
+    def _backend(self) -> LogsBackend:
+        return logs_backends[self.place.account][self.place.region]
+
+
+class SubscriptionResource(Deployed, CloudFormationModel):
+    """Who hears of a topic's messages."""
+
+    TYPE: ClassVar[str] = "AWS::SNS::Subscription"
+
+    def create(self) -> None:
+        """Subscribe."""
+        subscription = self._backend().subscribe(
+            self.properties["TopicArn"], self.properties["Endpoint"], self.properties["Protocol"]
+        )
+        self.physical_resource_id = subscription.arn
+
+    def remove(self) -> None:
+        """Unsubscribe."""
+        self._backend().unsubscribe(self.physical_resource_id)
+
+    def _backend(self) -> SNSBackend:
+        return sns_backends[self.place.account][self.place.region]
+
+
+class BudgetResource(Deployed, CloudFormationModel):
+    """A cost budget with its notifications."""
+
+    TYPE: ClassVar[str] = "AWS::Budgets::Budget"
+
+    def create(self) -> None:
+        """Make the budget."""
+        budget: dict[str, Any] = {"BudgetName": self.name, **self.properties["Budget"]}
+        self.physical_resource_id = budget["BudgetName"]
+        notifications = self.properties.get("NotificationsWithSubscribers", [])
+        self._backend().create_budget(self.place.account, budget, notifications)
+
+    def remove(self) -> None:
+        """Delete the budget."""
+        self._backend().delete_budget(self.place.account, self.physical_resource_id)
+
+    def _backend(self) -> BudgetsBackend:
+        return budgets_backends[self.place.account][get_partition(self.place.region)]

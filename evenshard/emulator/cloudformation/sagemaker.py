@@ -1,0 +1,100 @@
+"""SageMaker's pipelines and model package groups."""
+
+import json
+from typing import Any, ClassVar, Self
+
+from moto.cloudformation.exceptions import ValidationError
+from moto.core.common_models import CloudFormationModel
+from moto.sagemaker.models import SageMakerModelBackend, sagemaker_backends
+
+from evenshard.emulator.cloudformation.resource import Deployed, Place
+
+
+class PipelineResource(Deployed, CloudFormationModel):
+    """A pipeline whose definition is in the template."""
+
+    TYPE: ClassVar[str] = "AWS::SageMaker::Pipeline"
+    NAME_PROPERTY: ClassVar[str] = "PipelineName"
+
+    def create(self) -> None:
+        """Make the pipeline.
+
+        Raises:
+            ValidationError: its definition is no JSON, which the service refuses as well.
+        """
+        _backend(self.place).create_pipeline(
+            pipeline_name=self.name,
+            pipeline_definition_s3_location={},
+            tags=self.properties.get("Tags", []),
+            **self._described(),
+        )
+        self.physical_resource_id = self.name
+
+    def update(self, former: Self) -> None:
+        """Change the pipeline; one of another name is another pipeline."""
+        if former.name == self.name:
+            _backend(self.place).update_pipeline(self.name, **self._described())
+        else:
+            super().update(former)
+
+    def remove(self) -> None:
+        """Delete the pipeline."""
+        _backend(self.place).delete_pipeline(self.name)
+
+    def _described(self) -> dict[str, Any]:
+        body = self.properties["PipelineDefinition"]["PipelineDefinitionBody"]
+        try:
+            json.loads(body)
+        except ValueError as error:
+            problem = f"{self.name}: PipelineDefinitionBody is no JSON: {error}"
+            raise ValidationError(message=problem) from error
+        return {
+            "pipeline_display_name": self.properties.get("PipelineDisplayName"),
+            "pipeline_definition": body,
+            "pipeline_description": self.properties.get("PipelineDescription"),
+            "role_arn": self.properties["RoleArn"],
+            "parallelism_configuration": self.properties.get("ParallelismConfiguration"),
+        }
+
+
+class ModelPackageGroupResource(Deployed, CloudFormationModel):
+    """A group of model versions."""
+
+    TYPE: ClassVar[str] = "AWS::SageMaker::ModelPackageGroup"
+    NAME_PROPERTY: ClassVar[str] = "ModelPackageGroupName"
+    ATTRIBUTES: ClassVar[frozenset[str]] = frozenset({"ModelPackageGroupArn"})
+
+    def create(self) -> None:
+        """Make the group; its ARN is what Ref gives."""
+        self.physical_resource_id = _backend(self.place).create_model_package_group(
+            self.name,
+            self.properties.get("ModelPackageGroupDescription", ""),
+            self.properties.get("Tags", []),
+        )
+
+    def remove(self) -> None:
+        """Delete the group.
+
+        Raises:
+            ValidationError: it has versions, as in the service.
+        """
+        backend = _backend(self.place)
+        group = self.name
+        versions = [
+            package
+            for package in backend.model_packages.values()
+            if package.model_package_group_name == group
+        ]
+        if versions:
+            problem = f"{group} holds {len(versions)} model package(s). Delete them first."
+            raise ValidationError(message=problem)
+        backend.model_package_groups.pop(group, None)
+
+    @property
+    def ModelPackageGroupArn(self) -> str:  # noqa: N802 - the attribute's name in CloudFormation
+        """The group's ARN."""
+        return self.physical_resource_id
+
+
+def _backend(place: Place) -> SageMakerModelBackend:
+    return sagemaker_backends[place.account][place.region]
