@@ -27,6 +27,14 @@ OUTPUT_TYPES = {
 REFUSED = "Preflight refused the execution"
 """Starts the log line of a refusal; an alarm looks for it."""
 
+_NOT_OURS = ("AccessDenied", "AllAccessDisabled", "NoSuchBucket")
+_ELSEWHERE = (
+    "The data must lie below data/ in this deployment's own bucket (output DataBucketName of the "
+    "storage stack). Copy it there, or let the roles in infra/preflight.py and infra/access/ read "
+    "the other place and use its key."
+)
+_AGAIN = "That is no fault of the data: start the execution again."
+
 _log = logging.getLogger("evenshard.preflight")
 _log.setLevel(logging.INFO)
 
@@ -137,7 +145,7 @@ def _list_s3() -> ListObjects:
     """Make a lister over S3."""
     # Only the Lambda function has a use, and credentials, for it.
     import boto3  # noqa: PLC0415 - everything else here is standard library
-    from botocore.exceptions import ClientError  # noqa: PLC0415 - the same
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415 - the same
 
     pages = boto3.client("s3").get_paginator("list_objects_v2")
 
@@ -148,13 +156,16 @@ def _list_s3() -> ListObjects:
                     yield StoredObject(
                         entry["Key"], entry["Size"], entry.get("ETag", "").strip('"')
                     )
-        except ClientError as error:
-            code = error.response.get("Error", {}).get("Code", "unknown error")
-            raise PreflightError(
-                f"Cannot list s3://{bucket}/{prefix}: {code}. The data must lie below data/ in "
-                "this deployment's own bucket (output DataBucketName of the storage stack). Copy "
-                "it there, or let the roles in infra/preflight.py and infra/access/ read the other "
-                "place and use its key."
-            ) from error
+        except (ClientError, BotoCoreError) as error:
+            raise PreflightError(f"Cannot list s3://{bucket}/{prefix}: {_reason(error)}") from error
 
     return list_objects
+
+
+def _reason(error: Exception) -> str:
+    """Why S3 lists nothing, and what to do."""
+    response: Mapping[str, Any] = getattr(error, "response", {})
+    if not response:  # it never got there
+        return f"{error}. {_AGAIN}"
+    code = response.get("Error", {}).get("Code", "unknown error")
+    return f"{code}. {_ELSEWHERE if code in _NOT_OURS else _AGAIN}"
