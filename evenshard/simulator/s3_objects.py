@@ -58,11 +58,12 @@ _BROKEN_OFF: Final = (
 """While the content of an object comes in. The SDK retries requests, not what follows them."""
 
 
-def open_s3(*, attempts: int | None = None) -> S3ObjectStore:
+def open_s3(*, attempts: int | None = None, part_bytes: int = _PART_BYTES) -> S3ObjectStore:
     """The store of the user's own account: credentials, region and endpoint as every AWS tool.
 
     Args:
         attempts: at each request, 1 or more; None: AWS_MAX_ATTEMPTS, else a few.
+        part_bytes: of large uploads, 5 MiB or more.
 
     Raises:
         StoreError: the user's AWS settings make no sense.
@@ -75,12 +76,13 @@ def open_s3(*, attempts: int | None = None) -> S3ObjectStore:
             retries={"mode": "standard", "total_max_attempts": int(given)},
         )
         try:
-            return S3ObjectStore(boto3.Session(botocore_session=core).client("s3", config=config))
+            client = boto3.Session(botocore_session=core).client("s3", config=config)
         except ValueError as error:  # botocore's word for a URL that is none
             raise StoreError(
                 f"Cannot open S3: {error}. Write AWS_ENDPOINT_URL as http://127.0.0.1:5005, or "
                 "unset it."
             ) from error
+    return S3ObjectStore(client, part_bytes=part_bytes)
 
 
 class _Content(Protocol):
@@ -94,7 +96,7 @@ class S3ObjectStore:
     """See ObjectStore. Requests are tried again as the client's settings say."""
 
     def __init__(self, client: S3Client, *, part_bytes: int = _PART_BYTES) -> None:
-        """Take a client, and the size of the parts of large uploads, 5 MiB or more."""
+        """Take a client, and the size of the parts of large uploads: see open_s3."""
         self._client = client
         self._part_bytes = part_bytes
 
