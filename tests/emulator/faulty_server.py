@@ -1,24 +1,23 @@
-"""An emulator that fails by rule: moto behind a layer of our own, in a process of its own.
+"""The emulator, failing by rule: behind a layer of our own, in a process of its own.
 
-`python -m tests.emulator.faulty_server` prints its port. Rules are set by PUT /-/rules, which also
-forgets the requests so far; GET /-/requests lists those since.
+`python -m tests.emulator.faulty_server` prints its address. Rules are set by PUT /-/rules, which
+also forgets the requests so far; GET /-/requests lists those since.
 """
 
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, Final
 from urllib.parse import parse_qs
+from wsgiref.types import StartResponse, WSGIApplication
 from xml.sax.saxutils import escape
 
 FOREVER: Final = 10**6
 Environ = dict[str, Any]
-StartResponse = Callable[..., object]
-Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +68,7 @@ def rule_of(document: Mapping[str, Any]) -> Rule:
 class FaultLayer:
     """Passes requests on, or does not, as its rules say."""
 
-    inner: Application
+    inner: WSGIApplication
     rules: list[tuple[Rule, list[int]]] = field(default_factory=list)
     """With how many requests each has met."""
     requests: list[str] = field(default_factory=list)
@@ -172,17 +171,12 @@ def _broken_off(kept: bytes, *, dies: bool) -> Iterable[bytes]:
 
 def main() -> None:
     """Serve until killed."""
-    from moto.moto_server.werkzeug_app import (  # noqa: PLC0415 - only the server needs moto
-        DomainDispatcherApplication,
-        create_backend_app,
-    )
-    from werkzeug.serving import make_server  # noqa: PLC0415 - the same
+    from evenshard.emulator.server import Emulator  # noqa: PLC0415 - only the server needs moto
 
-    layer = FaultLayer(DomainDispatcherApplication(create_backend_app))
-    server = make_server("127.0.0.1", 0, layer, threaded=True)
-    sys.stdout.write(f"{server.server_port}\n")
-    sys.stdout.flush()
-    server.serve_forever()
+    with Emulator(layers=[FaultLayer]) as emulator:
+        sys.stdout.write(f"{emulator.url}\n")
+        sys.stdout.flush()
+        Event().wait()
 
 
 if __name__ == "__main__":

@@ -107,8 +107,7 @@ def running_server() -> Iterator[FaultyServer]:
     )
     try:
         assert process.stdout is not None
-        port = int(process.stdout.readline())
-        yield FaultyServer(url=f"http://127.0.0.1:{port}", process=process)
+        yield FaultyServer(url=process.stdout.readline().strip(), process=process)
     finally:
         process.kill()
         process.communicate()

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -103,3 +105,14 @@ def test_an_unforeseen_error_is_one_document_and_a_traceback(
 
 def test_help_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _exit_code("--help", monkeypatch=monkeypatch) == ExitCode.DONE
+
+
+def test_no_command_pays_for_the_sdk_before_it_needs_it() -> None:
+    program = (
+        "import sys, evenshard.cli; "
+        "sys.exit(' '.join({'boto3', 'botocore', 'moto', 'sagemaker', 'torch'} & {*sys.modules}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.stderr.strip() == ""
