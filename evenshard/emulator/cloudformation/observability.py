@@ -1,8 +1,10 @@
 """Alarms, metric filters, subscriptions and budgets."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from moto.budgets.models import BudgetsBackend, budgets_backends
+from moto.cloudformation.exceptions import ValidationError
 from moto.cloudwatch.models import CloudWatchBackend, cloudwatch_backends
 from moto.core.common_models import CloudFormationModel
 from moto.logs.models import LogsBackend, logs_backends
@@ -24,20 +26,18 @@ class AlarmResource(Deployed, CloudFormationModel):
     def create(self) -> None:
         """Put the alarm."""
         given = self.properties
-        dimensions = [
-            {"name": one["Name"], "value": one["Value"]} for one in given.get("Dimensions", [])
-        ]
+        metric = _metric(given)
         alarm = self._backend().put_metric_alarm(
             name=self.name,
-            namespace=given["Namespace"],
-            metric_name=given["MetricName"],
+            namespace=metric["Namespace"],
+            metric_name=metric["MetricName"],
             comparison_operator=given["ComparisonOperator"],
             evaluation_periods=int(given["EvaluationPeriods"]),
-            period=int(given["Period"]),
+            period=int(metric["Period"]),
             threshold=float(given["Threshold"]),
-            statistic=given["Statistic"],
+            statistic=metric["Statistic"],
             description=given.get("AlarmDescription", ""),
-            dimensions=dimensions,
+            dimensions=metric.get("Dimensions", []),
             alarm_actions=given.get("AlarmActions", []),
             treat_missing_data=given.get("TreatMissingData"),
         )
@@ -49,6 +49,21 @@ class AlarmResource(Deployed, CloudFormationModel):
 
     def _backend(self) -> CloudWatchBackend:
         return cloudwatch_backends[self.place.account][self.place.region]
+
+
+def _metric(alarm: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The one metric of an alarm, in either of the two forms that a template may give it.
+
+    Raises:
+        ValidationError: it has several, which no stack of ours needs.
+    """
+    if "Metrics" not in alarm:
+        return alarm
+    if len(alarm["Metrics"]) > 1 or "MetricStat" not in alarm["Metrics"][0]:
+        problem = "The emulator has alarms on one metric only, without expressions."
+        raise ValidationError(message=problem)
+    measured = alarm["Metrics"][0]["MetricStat"]
+    return {**measured["Metric"], "Period": measured["Period"], "Statistic": measured["Stat"]}
 
 
 class MetricFilterResource(Deployed, CloudFormationModel):

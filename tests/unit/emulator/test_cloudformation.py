@@ -82,7 +82,7 @@ def test_a_pipeline_is_made_changed_and_deleted(connect: Connect) -> None:
     _create(connect, "pipeline", {"Pipeline": _pipeline()})
     assert sagemaker.describe_pipeline(PipelineName="train")["RoleArn"] == _ROLE
 
-    changed = {"Version": "2020-12-01", "Metadata": {"x": "y"}}
+    changed: dict[str, Any] = {"Version": "2020-12-01", "Metadata": {"x": "y"}}
     _update(connect, "pipeline", {"Pipeline": _pipeline(**changed)})
     described = sagemaker.describe_pipeline(PipelineName="train")
     assert json.loads(described["PipelineDefinition"]) == {**_DEFINITION, **changed}

@@ -1,0 +1,115 @@
+"""Where moto's CloudFormation and bucket policies behave unlike the services; changed once.
+
+Each correction names what moto 5.2.5 does; docs/emulator.md lists them with what is left.
+"""
+
+import functools
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, TypeVar
+
+from moto.cloudformation.exceptions import ValidationError
+from moto.cloudformation.models import CloudFormationBackend, Stack
+from moto.cloudformation.parsing import OutputMap, ResourceMap
+from moto.core.exceptions import ServiceException
+from moto.iam.access_control import IAMPolicy, PermissionResult
+from moto.s3.models import FakeBucket
+
+_KEPT: Final = ("Retain", "RetainExceptOnCreate")
+_Result = TypeVar("_Result")
+
+
+def correct() -> None:
+    """Apply every correction."""
+    # Each replaces a method of moto's, which is what a correction of a library is.
+    CloudFormationBackend.create_stack = _undone_on_failure(  # type: ignore[method-assign] # above
+        CloudFormationBackend.create_stack
+    )
+    ResourceMap.update = _explained(ResourceMap.update)  # type: ignore[method-assign] # above
+    ResourceMap.delete = _keeping(ResourceMap.delete)  # type: ignore[method-assign] # above
+    Stack.delete = _without_outputs(Stack.delete)  # type: ignore[method-assign] # above
+    FakeBucket.get_permission = _permission  # type: ignore[method-assign] # above
+
+
+def _undone_on_failure(create_stack: Callable[..., Stack]) -> Callable[..., Stack]:
+    """Leave nothing of a stack that cannot be created: moto keeps it, half made."""
+
+    @functools.wraps(create_stack)
+    def create(self: CloudFormationBackend, name: str, *others: object, **named: object) -> Stack:
+        before = set(self.stacks)
+        try:
+            with _as_problem(name):
+                return create_stack(self, name, *others, **named)
+        except ServiceException:
+            for stack_id in set(self.stacks) - before:
+                half_made = self.stacks.pop(stack_id)
+                half_made.delete()
+                for export, owner in list(self.exports.items()):
+                    if owner.exporting_stack_id == stack_id:
+                        del self.exports[export]
+            raise
+
+    return create
+
+
+def _explained(update: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Answer a failed update with the reason: moto answers 500, which every client repeats."""
+
+    @functools.wraps(update)
+    def explain(self: ResourceMap, *others: object, **named: object) -> _Result:
+        with _as_problem(str(self["AWS::StackName"])):
+            return update(self, *others, **named)
+
+    return explain
+
+
+@contextmanager
+def _as_problem(stack: str) -> Iterator[None]:
+    try:
+        yield
+    except ServiceException:
+        raise
+    except Exception as error:
+        problem = f"{stack}: {type(error).__name__}: {error}"
+        raise ValidationError(message=problem) from error
+
+
+def _keeping(delete: Callable[..., None]) -> Callable[..., None]:
+    """Keep what RetainExceptOnCreate keeps as well: moto knows Retain only."""
+
+    @functools.wraps(delete)
+    def keep(self: ResourceMap) -> None:
+        self._resource_json_map = {
+            name: {**resource, "DeletionPolicy": "Retain"}
+            if resource.get("DeletionPolicy") in _KEPT
+            else resource
+            for name, resource in self._resource_json_map.items()
+        }
+        delete(self)
+
+    return keep
+
+
+def _without_outputs(delete: Callable[..., None]) -> Callable[..., None]:
+    """Give a deleted stack no outputs: moto makes the resources anew to answer with them."""
+
+    @functools.wraps(delete)
+    def forget(self: Stack) -> None:
+        delete(self)
+        self.output_map = OutputMap(self.resource_map, {}, self.stack_id)
+
+    return forget
+
+
+def _permission(self: FakeBucket, action: str, resource: str) -> Any:  # noqa: ANN401 - moto's
+    """Judge by the statements without a Condition.
+
+    moto enforces bucket policies and does not look at conditions: a statement that denies what
+    does not come by TLS would deny everything.
+    """
+    if self.policy is None:
+        return PermissionResult.NEUTRAL
+    document = json.loads(self.policy)
+    document["Statement"] = [one for one in document["Statement"] if "Condition" not in one]
+    return IAMPolicy(json.dumps(document)).is_action_permitted(action, resource)
