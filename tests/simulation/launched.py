@@ -142,18 +142,20 @@ def running_launcher(
 
 
 def finish(
-    hosts: Sequence[tuple[str, Path]], launchers: Sequence[subprocess.Popen[str]]
+    hosts: Sequence[tuple[str, Path]],
+    launchers: Sequence[subprocess.Popen[str]],
+    limit_s: float = RUN_LIMIT_S,
 ) -> list[Host]:
     """Wait until the launchers end by themselves."""
-    logs = [launcher.communicate(timeout=RUN_LIMIT_S)[0] for launcher in launchers]
+    logs = [launcher.communicate(timeout=limit_s)[0] for launcher in launchers]
     return [
         Host(name=name, base_dir=base_dir, exit_code=launcher.returncode, log=log)
         for (name, base_dir), launcher, log in zip(hosts, launchers, logs, strict=True)
     ]
 
 
-def launch(job: Job) -> list[Host]:
+def launch(job: Job, limit_s: float = RUN_LIMIT_S) -> list[Host]:
     """Lay the hosts, run all launchers to their end."""
     hosts = lay(job)
     with running(job, hosts) as launchers:
-        return finish(hosts, launchers)
+        return finish(hosts, launchers, limit_s)
