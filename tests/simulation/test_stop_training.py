@@ -114,6 +114,26 @@ def test_before_the_training_there_is_nothing_to_save(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow  # a job of four ranks
+@pytest.mark.parametrize("told", [0, 1])
+def test_ranks_that_are_gone_before_the_training_are_not_waited_for(
+    tmp_path: Path, told: int
+) -> None:
+    tell = Teller(told)
+    alone = job(tmp_path, stop_wait_s="1", collective_timeout_s="600")
+    hosts = interrupt(alone, moment(START, rank=2 * told), tell)
+    assert time.monotonic() - tell.told_s < STOP_LIMIT_S
+    assert hosts[told].exit_code == 0, hosts[told].log
+    assert hosts[told].failure is None
+    waited = hosts[1 - told]
+    assert waited.exit_code == 1
+    assert waited.failure is not None
+    assert waited.failure.startswith(
+        f"{waited.name}: stopped because {hosts[told].name} was told to; nothing was saved since. "
+        f"{waited.name} itself was not told within 1 s"
+    )
+
+
+@pytest.mark.slow  # a job of four ranks
 def test_a_rank_that_is_killed_while_it_saves_leaves_no_index(tmp_path: Path) -> None:
     def kill(_launchers: Sequence["Popen[str]"], rank: int) -> None:
         os.kill(rank, signal.SIGKILL)

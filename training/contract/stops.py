@@ -61,6 +61,16 @@ def read_stop(file: Path) -> Stop | None:
     return Stop(**{**content, "told": tuple(content["told"])})
 
 
+def was_told(environment: Mapping[str, str] | None = None) -> bool:
+    """Whether the launcher has passed a stop signal on to this rank, which may have missed it.
+
+    Args:
+        environment: names the file; this process's own when None. Without a launcher: no.
+    """
+    named = (os.environ if environment is None else environment).get(TOLD_FILE_VARIABLE)
+    return named is not None and Path(named).exists()
+
+
 def is_stop_of_job(environment: Mapping[str, str] | None = None) -> bool:
     """Whether a SIGTERM that this rank got is a stop of the job.
 

@@ -20,6 +20,9 @@ FAILED: Final = "failed"
 """A rank of the host failed by itself; the text says why."""
 TOLD: Final = "told"
 """The host was told to stop."""
+LEFT: Final = "left"
+"""The host was told to stop, and its ranks have ended without having agreed on it with the others.
+"""
 WAITED: Final = "waited"
 """A rank of the job has waited too long; the text says how far the ranks of this host have come."""
 _RETRY_S: Final = 0.5

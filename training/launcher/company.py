@@ -10,7 +10,7 @@ from typing import Final
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.layout import BULLETIN_PORT, BULLETIN_VARIABLE, PEERS_VARIABLE
-from training.launcher.bulletin import FAILED, JOINED, TOLD, WAITED, Board, Bulletin
+from training.launcher.bulletin import FAILED, JOINED, LEFT, TOLD, WAITED, Board, Bulletin
 from training.launcher.stop import StopSignal
 
 _NOTICE_S: Final = 30.0
@@ -72,10 +72,24 @@ class Company:
         if self._bulletin is not None:
             self._bulletin.post(TOLD)
 
+    def tell_left(self) -> None:
+        """Tell all that the ranks of this host, which was told to stop, are gone."""
+        if self._bulletin is not None:
+            self._bulletin.post(LEFT)
+
     @property
     def has_failure(self) -> bool:
         """Whether a host has said that a rank of its own failed."""
         return self._bulletin is not None and bool(self._bulletin.said(FAILED))
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether ranks of the job are known to be gone, so that the others wait in vain."""
+        return self.has_failure or self._has_left
+
+    @property
+    def _has_left(self) -> bool:
+        return self._bulletin is not None and bool(self._bulletin.said(LEFT))
 
     @property
     def heard(self) -> Sequence[str]:
@@ -94,7 +108,13 @@ class Company:
         return {**told, **self._places}
 
     def is_given_up(self) -> bool:
-        """Whether the job failed elsewhere so long ago that ranks here will never notice."""
+        """Whether ranks here will never notice that others are gone.
+
+        Those that failed take their time to end, and so do those that lost them. A host that was
+        told to stop and says that its ranks are gone has none any more.
+        """
+        if self._has_left:
+            return True
         if not self.has_failure:
             return False
         self._failed_s = min(self._failed_s, time.monotonic())

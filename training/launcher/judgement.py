@@ -39,6 +39,8 @@ def judge_stop(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal
     if stop.received is not None:
         # A script may end in any way when it is told to.
         cause = _own_cause(ranks) if job.own_trainer else None
+        if job.own_trainer and ranks.exit_code != 0 and ranks.agreed is None:
+            company.tell_left()
         return ended_after_signal(host, stop.received, ranks.agreed, cause)
     return ended_for_others(host, others, wait_s) if others is not None else None
 

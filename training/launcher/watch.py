@@ -27,8 +27,8 @@ class OtherHosts(Protocol):
         ...
 
     @property
-    def has_failure(self) -> bool:
-        """Whether a rank is known to have failed."""
+    def has_gaps(self) -> bool:
+        """Whether ranks are known to be gone: it is those that the others wait for."""
         ...
 
     def tell_places(self, places: str) -> None:
@@ -82,7 +82,7 @@ class Watch:
 
     def has_stall(self) -> bool:
         """Look at the ranks; whether some wait in vain. To be asked often."""
-        if self.stall is None and not self._hosts.has_failure:
+        if self.stall is None and not self._hosts.has_gaps:
             self._look()
         return self.stall is not None
 

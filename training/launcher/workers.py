@@ -4,6 +4,7 @@ Run by the launcher: `python -m training.launcher.workers SCRATCH_FOLDER VARIABL
 """
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -66,14 +67,18 @@ def _watch(workers: Sequence[subprocess.Popen[bytes]], stop: StopSignal) -> dict
     Returns:
         Their exit codes by local rank, without those that had to be killed.
     """
-    deadline_s: float | None = None
+    told, deadline_s = False, math.inf
     while alive := [worker for worker in workers if worker.poll() is None]:
         failed = any(worker.returncode for worker in workers)
-        if deadline_s is None and (failed or stop.received is not None):
-            for worker in alive:
-                worker.send_signal(signal.SIGTERM)
-            deadline_s = time.monotonic() + (_PEER_GRACE_S if failed else SHUTDOWN_S)
-        if deadline_s is not None and time.monotonic() > deadline_s:
+        if failed or stop.received is not None:
+            if not told:
+                for worker in alive:
+                    worker.send_signal(signal.SIGTERM)
+            told = True
+            # Also of those that were told to stop: without the failed one they agree on nothing.
+            grace_s = _PEER_GRACE_S if failed else SHUTDOWN_S
+            deadline_s = min(deadline_s, time.monotonic() + grace_s)
+        if time.monotonic() > deadline_s:
             return _kill(workers, alive)
         time.sleep(_POLL_S)
     return {rank: worker.returncode for rank, worker in enumerate(workers)}

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from training.contract.attendance import Attendance
 from training.contract.errors import ContractError
+from training.contract.stops import was_told
 
 _WORD_BYTES = 8
 
@@ -126,6 +127,8 @@ def join_ranks() -> Iterator[Ranks]:
     _check_replicas(strategy.num_replicas_in_sync, world_size)
     # The strategy has taken over SIGTERM, and only notes it: a rank that is told to stop must end.
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if was_told():
+        os.kill(os.getpid(), signal.SIGTERM)
     ranks = Ranks(
         rank=rank,
         world_size=world_size,

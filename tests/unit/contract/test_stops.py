@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from training.contract.layout import STOPPED_FILE_VARIABLE, TOLD_FILE_VARIABLE
-from training.contract.stops import Stop, is_stop_of_job, read_stop, tell_stop
+from training.contract.stops import Stop, is_stop_of_job, read_stop, tell_stop, was_told
 
 STOP = Stop(told=("algo-2",), step=30, is_saved=True)
 
@@ -33,6 +33,9 @@ def test_a_signal_beside_a_failed_rank_is_no_stop_of_the_job(tmp_path: Path) -> 
     told = tmp_path / "told"
     environment = {TOLD_FILE_VARIABLE: str(told)}
     assert not is_stop_of_job(environment)
+    assert not was_told(environment)
     told.touch()
     assert is_stop_of_job(environment)
+    assert was_told(environment)
     assert is_stop_of_job({})
+    assert not was_told({})

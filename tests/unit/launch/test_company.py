@@ -1,4 +1,5 @@
 import signal
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -86,6 +87,27 @@ def test_a_stop_on_one_host_is_known_on_the_others() -> None:
 
     said = on_hosts({"algo-1": other, "algo-2": told, "algo-3": other})
     assert said == {"algo-1": ("algo-2",), "algo-2": (), "algo-3": ("algo-2",)}
+
+
+def test_a_told_host_whose_ranks_are_gone_is_not_waited_for() -> None:
+    def leave(company: Company) -> tuple[bool, bool]:
+        company.meet(1, StopSignal(), 10)
+        company.tell_stop()
+        company.tell_left()
+        return see_a_gap(company)
+
+    def stay(company: Company) -> tuple[bool, bool]:
+        company.meet(1, StopSignal(), 10)
+        return see_a_gap(company)
+
+    def see_a_gap(company: Company) -> tuple[bool, bool]:
+        deadline_s = time.monotonic() + 10
+        while not company.has_gaps and time.monotonic() < deadline_s:
+            time.sleep(0.01)
+        return company.is_given_up(), company.has_failure
+
+    said = on_hosts({"algo-1": stay, "algo-2": leave, "algo-3": stay})
+    assert set(said.values()) == {(True, False)}
 
 
 def test_a_signal_ends_the_wait_for_others() -> None:

@@ -37,6 +37,9 @@ class Elsewhere(Company):
     def tell_failure(self, why: str) -> None:
         self.posted.append(why)
 
+    def tell_left(self) -> None:
+        self.posted.append("left")
+
     def failure_elsewhere(self, stop: StopSignal) -> str | None:
         assert stop.received is None
         return self.failure

@@ -20,7 +20,7 @@ class Hosts:
 
     host: str = "algo-1"
     heard: Sequence[str] = HOSTS
-    has_failure: bool = False
+    has_gaps: bool = False
     told: dict[str, str] = field(default_factory=dict)
 
     def tell_places(self, places: str) -> None:
@@ -106,8 +106,8 @@ def test_a_host_that_does_not_answer_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_failure_that_is_known_explains_the_wait(tmp_path: Path) -> None:
-    host = Host(tmp_path, hosts=Hosts(has_failure=True))
+def test_ranks_that_are_known_to_be_gone_explain_the_wait(tmp_path: Path) -> None:
+    host = Host(tmp_path, hosts=Hosts(has_gaps=True))
     with host.ranks[0].waiting():
         host.sees_stall_after(0.1)
         assert not host.sees_stall_after(10 * WAIT_S)

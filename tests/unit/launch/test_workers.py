@@ -97,6 +97,15 @@ def test_a_stop_reaches_every_worker(tmp_path: Path) -> None:
     )
 
 
+def test_without_one_that_is_gone_a_stop_is_not_waited_for(tmp_path: Path) -> None:
+    # Like a rank that TensorFlow made deaf before it could meet the others.
+    with agent(tmp_path, [WAIT, STUBBORN]) as process:
+        wait_for(tmp_path / "up-0", tmp_path / "up-1")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(WAIT_S) == 1
+    assert collect(tmp_path / "scratch").exit_codes == {0: -signal.SIGTERM}
+
+
 def test_a_script_finds_its_neighbours_but_not_in_place_of_libraries(tmp_path: Path) -> None:
     # A script in the folder `training` must not find `training/tensorflow`.
     (tmp_path / "json").mkdir()
