@@ -216,7 +216,7 @@ def outcome(ended: Ended | Expected) -> str:
     return f"{ended.status} ({', '.join(extras)})" if extras else ended.status
 
 
-def _short(reason: str, limit: int = 150) -> str:
+def _short(reason: str, limit: int = 180) -> str:
     text = re.sub(r"\s+", " ", reason).replace("|", "\\|")
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
