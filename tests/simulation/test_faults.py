@@ -34,11 +34,11 @@ ALWAYS: Final = {
     "pytorch: a rank stalls (first epoch)",
     "pytorch: a spot instance is reclaimed (mid-epoch)",
     "pytorch: the chief's disk is full (saving)",
+    "pytorch: a host is slow (whole run)",
     "pytorch: a shard is damaged (whole run)",
     "tensorflow: a rank is killed (mid-epoch)",
     "tensorflow: a spot instance is reclaimed (first epoch)",
     "tensorflow: all hosts are told to stop (first epoch)",
-    "tensorflow: a host is slow (whole run)",
 }
 """The combinations that run with the short tests."""
 
