@@ -58,7 +58,7 @@ def _take_back(
             store.delete(begun[-1])
         except StoreError as error:
             raise StoreError(
-                f"{cause or 'Interrupted.'} Removing what was written failed too: up to "
+                f"{str(cause) or 'Interrupted.'} Removing what was written failed too: up to "
                 f"{len(begun)} objects are left. Remove them: aws s3 rm --recursive {location}"
             ) from error
         begun.pop()

@@ -9,6 +9,7 @@ from evenshard.simulator.assignment import parse_assignment
 from evenshard.simulator.errors import StoreError
 from evenshard.simulator.inputs import JobInput, lay, share_out
 from evenshard.simulator.s3_objects import S3ObjectStore, open_s3
+from tests.emulator.faulty_server import Rule
 from tests.emulator.server_process import FaultyServer, preflight_event
 from training.shards.preflight import handler
 
@@ -155,3 +156,31 @@ def test_listings_and_the_real_preflight_have_no_end_at_a_thousand(
     assert outputs["object_count"] == 1_030
     assert outputs["total_bytes"] == 1_030 * 26
     assert outputs["hosts_without_data"] == 0
+
+
+def test_no_region_is_needed_and_credentials_are(
+    server: FaultyServer, bucket: str, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_REGION")
+    monkeypatch.delenv("AWS_DEFAULT_REGION")
+    open_s3().upload(file, f"s3://{bucket}/a")
+    assert server.keys(bucket) == ["a"]
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    with pytest.raises(StoreError) as error:
+        open_s3().list(f"s3://{bucket}/")
+    assert str(error.value) == (
+        f"Cannot list s3://{bucket}/: Unable to locate credentials. Log in (aws sso login) or "
+        "export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and choose the account with "
+        "AWS_PROFILE."
+    )
+
+
+def test_attempts_are_those_of_the_environment(
+    server: FaultyServer, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    server.rules(Rule(operation="ListObjectsV2", status=500, code="InternalError"))
+    with pytest.raises(StoreError, match=r"InternalError: injected\. The service itself failed"):
+        open_s3().list(f"s3://{bucket}/")
+    assert open_s3().list(f"s3://{bucket}/") == []

@@ -61,12 +61,16 @@ def test_what_was_written_is_removed(folder: Path, uploads: int, error: BaseExce
     assert store.contents == {}
 
 
-def test_what_cannot_be_removed_is_told(folder: Path) -> None:
-    store = BrokenStore(uploads=3, deletions=1, error=StoreError("Cannot upload."))
-    with pytest.raises(StoreError) as error:
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [(StoreError("Cannot upload."), "Cannot upload."), (KeyboardInterrupt(), "Interrupted.")],
+)
+def test_what_cannot_be_removed_is_told(folder: Path, error: BaseException, words: str) -> None:
+    store = BrokenStore(uploads=3, deletions=1, error=error)
+    with pytest.raises(StoreError) as told:
         upload_dataset(folder, LOCATION, store)
-    assert str(error.value) == (
-        "Cannot upload. Removing what was written failed too: up to 3 objects are left. "
+    assert str(told.value) == (
+        f"{words} Removing what was written failed too: up to 3 objects are left. "
         "Remove them: aws s3 rm --recursive s3://bucket/data/"
     )
     # The test set is gone first, so that nothing takes the rest for a dataset.
