@@ -6,10 +6,7 @@ down. Strings pass through untouched: they may hold CDK tokens.
 
 from typing import Any
 
-from sagemaker.core.helper.pipeline_variable import PipelineVariable
-from sagemaker.core.workflow.conditions import Condition
-from sagemaker.core.workflow.functions import Join
-from sagemaker.core.workflow.properties import Properties
+from infra.pipeline.sdk import Condition, Join, PipelineVariable, Properties
 
 Json = dict[str, Any]
 

@@ -5,15 +5,9 @@ They are public. Renaming one breaks whoever starts the pipeline.
 
 from dataclasses import dataclass, fields
 
-from sagemaker.core.workflow.parameters import (
-    Parameter,
-    ParameterFloat,
-    ParameterInteger,
-    ParameterString,
-)
-
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.expressions import Json
+from infra.pipeline.sdk import Parameter, ParameterFloat, ParameterInteger, ParameterString
 from infra.settings import Settings
 
 

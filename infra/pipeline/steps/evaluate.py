@@ -1,14 +1,11 @@
 """Evaluate: one instance measures the model on the test set."""
 
-from sagemaker.core.workflow.execution_variables import ExecutionVariables
-from sagemaker.core.workflow.functions import Join
-from sagemaker.core.workflow.properties import PropertyFile
-
 from infra.pipeline.capacity import SOLD_OUT_MIN
 from infra.pipeline.deployment import EVALUATION_FOLDER, Deployment
 from infra.pipeline.expressions import Json, step_property
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import job_retries
+from infra.pipeline.sdk import ExecutionVariables, Join, PropertyFile
 from infra.pipeline.settings import EvaluationSettings
 from infra.pipeline.steps.train import MODEL_ARTIFACTS
 from training.contract.layout import (

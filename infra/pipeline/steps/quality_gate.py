@@ -1,10 +1,8 @@
 """QualityGate: the pipeline's only condition, since conditions cannot be nested."""
 
-from sagemaker.core.workflow.conditions import ConditionGreaterThanOrEqualTo
-from sagemaker.core.workflow.functions import JsonGet
-
 from infra.pipeline.expressions import Json
 from infra.pipeline.parameters import Parameters
+from infra.pipeline.sdk import ConditionGreaterThanOrEqualTo, JsonGet
 from infra.pipeline.settings import FrameworkSettings
 from infra.pipeline.steps import evaluate
 from training.contract.hyperparameters import TASK, TEXT_TASK, decode

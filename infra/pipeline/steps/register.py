@@ -1,11 +1,10 @@
 """Register: a version in the model package group, with its metrics and its data's digest."""
 
-from sagemaker.core.workflow.execution_variables import ExecutionVariables
-
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.expressions import Json
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import call_retries
+from infra.pipeline.sdk import ExecutionVariables
 from infra.pipeline.steps.evaluate import EVALUATION_URI
 from infra.pipeline.steps.preflight import DATA_DIGEST
 from infra.pipeline.steps.train import MODEL_ARTIFACTS

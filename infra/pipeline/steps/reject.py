@@ -1,9 +1,8 @@
 """Reject: the execution fails, and says by how much."""
 
-from sagemaker.core.workflow.functions import Join
-
 from infra.pipeline.expressions import Json
 from infra.pipeline.parameters import Parameters
+from infra.pipeline.sdk import Join
 from infra.pipeline.steps.evaluate import SUMMARY
 
 NAME = "Reject"

@@ -2,15 +2,12 @@
 
 from pathlib import Path
 
-from sagemaker.core.inputs import TrainingInput
-from sagemaker.core.workflow.execution_variables import ExecutionVariables
-from sagemaker.core.workflow.functions import Join
-
 from infra.pipeline.capacity import patience_min, with_capacity
 from infra.pipeline.deployment import TENSORBOARD_FOLDER, TRAINING_FOLDER, Deployment
 from infra.pipeline.expressions import Json, as_string, step_property
 from infra.pipeline.parameters import Parameters
 from infra.pipeline.retries import job_retries
+from infra.pipeline.sdk import ExecutionVariables, Join, TrainingInput
 from infra.pipeline.settings import FrameworkSettings, TrainingSettings
 from infra.pipeline.steps.preflight import DATA_DIGEST
 from training.contract.layout import (
