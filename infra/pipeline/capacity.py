@@ -29,12 +29,20 @@ MOST_PATIENCE_MIN = 14_400
 """Of a retry policy. Source: docs/facts.md 8."""
 
 
+MaxPendingSeconds = Annotated[int, Field(ge=1_800, le=2_419_200)]
+"""The service model's bounds: half an hour to 28 days."""
+
+
 class OnDemand(BaseModel):
     """Instances at their usual price, started for each job."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
+    )
 
     kind: Literal["on-demand"]
+    max_pending_s: MaxPendingSeconds
+    """Seconds that a job may wait for its instances, 1800..2419200. It is for GPU instances."""
 
 
 class WarmPool(BaseModel):
@@ -50,12 +58,15 @@ class WarmPool(BaseModel):
     kind: Literal["warm-pool"]
     keep_alive_s: Annotated[int, Field(ge=1, le=3_600)]
     """Seconds that the instances wait, 1..3600."""
+    max_pending_s: MaxPendingSeconds
+    """Seconds that a job may wait for its instances, 1800..2419200. It is for GPU instances."""
 
 
 class Spot(BaseModel):
     """Spare instances at a lower price, which may be taken away at any time.
 
     SageMaker then waits for others and starts the job again, which goes on from its checkpoint.
+    How long in all is `max_wait_s`; a second limit on the same waiting could only contradict it.
     """
 
     model_config = ConfigDict(
@@ -97,15 +108,20 @@ def with_capacity(job: dict[str, Any], capacity: AnyCapacity) -> dict[str, Any]:
         capacity: how its instances are bought.
     """
     match capacity:
-        case OnDemand():
-            return job
-        case WarmPool(keep_alive_s=keep_alive_s):
-            extras = {"KeepAlivePeriodInSeconds": keep_alive_s}
-            return {**job, "ResourceConfig": {**job["ResourceConfig"], **extras}}
-        case Spot(max_wait_s=max_wait_s):
-            waiting = {"MaxWaitTimeInSeconds": max_wait_s}
+        case OnDemand(max_pending_s=max_pending_s):
+            return _stopped_by(job, MaxPendingTimeInSeconds=max_pending_s)
+        case WarmPool(keep_alive_s=keep_alive_s, max_pending_s=max_pending_s):
+            waiting = {"KeepAlivePeriodInSeconds": keep_alive_s}
             return {
-                **job,
-                "StoppingCondition": {**job["StoppingCondition"], **waiting},
+                **_stopped_by(job, MaxPendingTimeInSeconds=max_pending_s),
+                "ResourceConfig": {**job["ResourceConfig"], **waiting},
+            }
+        case Spot(max_wait_s=max_wait_s):
+            return {
+                **_stopped_by(job, MaxWaitTimeInSeconds=max_wait_s),
                 "EnableManagedSpotTraining": True,
             }
+
+
+def _stopped_by(job: dict[str, Any], **limit_s: int) -> dict[str, Any]:
+    return {**job, "StoppingCondition": {**job["StoppingCondition"], **limit_s}}

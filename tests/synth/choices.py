@@ -41,9 +41,15 @@ CHOICES: dict[str, dict[str, dict[str, Any]]] = {
         "imported": {"network": IMPORTED_NETWORK},
     },
     "capacity": {
-        "on-demand": {"training.capacity": {"kind": "on-demand"}},
+        "on-demand": {"training.capacity": {"kind": "on-demand", "max_pending_s": 3_600}},
         "spot": {"training.capacity": {"kind": "spot", "max_wait_s": 172_800}},
-        "warm-pool": {"training.capacity": {"kind": "warm-pool", "keep_alive_s": 600}},
+        "warm-pool": {
+            "training.capacity": {
+                "kind": "warm-pool",
+                "keep_alive_s": 600,
+                "max_pending_s": 7_200,
+            }
+        },
     },
     "input": {mode: {"training.input_mode": mode} for mode in ("File", "FastFile")},
     "frameworks": {

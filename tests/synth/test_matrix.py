@@ -195,10 +195,18 @@ class TestCombinations:
     def test_capacity(
         self, assembly: Assembly, combination: Mapping[str, str], deployed: tuple[str, ...]
     ) -> None:
+        kind = combination["capacity"]
         for framework in deployed:
-            config = assembly.step("Train", framework)["ResourceConfig"]
-            waits = combination["capacity"] == "warm-pool"
-            assert config.get("KeepAlivePeriodInSeconds") == (600 if waits else None)
+            train = assembly.step("Train", framework)
+            kept = train["ResourceConfig"].get("KeepAlivePeriodInSeconds")
+            assert kept == (600 if kind == "warm-pool" else None)
+            waiting = {
+                "on-demand": {"MaxPendingTimeInSeconds": 3_600},
+                "warm-pool": {"MaxPendingTimeInSeconds": 7_200},
+                "spot": {"MaxWaitTimeInSeconds": 172_800},
+            }
+            assert train["StoppingCondition"] == {"MaxRuntimeInSeconds": 86_400, **waiting[kind]}
+            assert train.get("EnableManagedSpotTraining", False) is (kind == "spot")
 
     def test_input_mode(
         self, assembly: Assembly, combination: Mapping[str, str], deployed: tuple[str, ...]

@@ -10,6 +10,7 @@ from typing import Final
 ECR_IMAGE: Final = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
 LONG: Final = "x" * 257
 MANY: Final = "\n".join(f'pytorch.hyperparameters.n{number} = ""' for number in range(96))
+SPOT: Final = '-training.capacity.max_pending_s\ntraining.capacity.kind = "spot"'
 NOT_IN_IMAGE: Final = "image holds these only"
 
 FAULTS: Final = (
@@ -196,19 +197,36 @@ FAULTS: Final = (
     ),
     # Capacity
     ('training.capacity.kind = "rented"', "training.capacity", "'on-demand', 'spot', 'warm-pool'"),
-    ('training.capacity.kind = "spot"', "training.capacity.spot.max_wait_s", "Field required"),
+    (SPOT, "training.capacity.spot.max_wait_s", "Field required"),
     (
-        'training.capacity.kind = "spot"\ntraining.capacity.max_wait_s = 3_600',
+        f"{SPOT}\ntraining.capacity.max_wait_s = 3_600",
         "capacity.max_wait_s",
         "is 3600, less than max_runtime_s, 86400. Allowed: 86400 or more",
     ),
     (
-        (
-            'training.capacity.kind = "spot"\ntraining.capacity.max_wait_s = 172_800\n'
-            "training.capacity.keep_alive_s = 60"
-        ),
+        f"{SPOT}\ntraining.capacity.max_wait_s = 172_800\ntraining.capacity.keep_alive_s = 60",
         "training.capacity.spot.keep_alive_s",
         "Extra inputs",
+    ),
+    (
+        'training.capacity.kind = "spot"\ntraining.capacity.max_wait_s = 172_800',
+        "training.capacity.spot.max_pending_s",
+        "Extra inputs",
+    ),
+    (
+        "-training.capacity.max_pending_s",
+        "training.capacity.on-demand.max_pending_s",
+        "Field required",
+    ),
+    (
+        "training.capacity.max_pending_s = 1_799",
+        "training.capacity.on-demand.max_pending_s",
+        "greater than or equal to 1800",
+    ),
+    (
+        "training.capacity.max_pending_s = 2_419_201",
+        "training.capacity.on-demand.max_pending_s",
+        "less than or equal to 2419200",
     ),
     ("-training.capacity.kind", "training.capacity", "discriminator 'kind'"),
     (

@@ -12,6 +12,7 @@ from infra.pipeline.capacity import (
     patience_min,
     with_capacity,
 )
+from infra.pipeline.validation.service_model import service_model
 
 
 @pytest.mark.parametrize(
@@ -32,15 +33,29 @@ JOB = {
 }
 
 
-def test_on_demand_adds_nothing() -> None:
-    assert with_capacity(JOB, OnDemand(kind="on-demand")) == JOB
+ON_DEMAND = OnDemand(kind="on-demand", max_pending_s=3_600)
+WARM_POOL = WarmPool(kind="warm-pool", keep_alive_s=60, max_pending_s=3_600)
+WAITING = {"MaxRuntimeInSeconds": 60, "MaxPendingTimeInSeconds": 3_600}
+
+
+def test_on_demand_waits_so_long() -> None:
+    assert with_capacity(JOB, ON_DEMAND) == {**JOB, "StoppingCondition": WAITING}
 
 
 def test_a_warm_pool_keeps_its_instances() -> None:
-    assert with_capacity(JOB, WarmPool(kind="warm-pool", keep_alive_s=60)) == {
+    assert with_capacity(JOB, WARM_POOL) == {
         **JOB,
         "ResourceConfig": {"InstanceCount": 2, "KeepAlivePeriodInSeconds": 60},
+        "StoppingCondition": WAITING,
     }
+
+
+def test_pending_has_the_service_s_bounds() -> None:
+    shape = service_model().shape_for("MaxPendingTimeInSeconds")
+    bounds = {"ge": shape.metadata["min"], "le": shape.metadata["max"]}
+    for kind in (OnDemand, WarmPool):
+        [least, most] = kind.model_fields["max_pending_s"].metadata
+        assert {"ge": least.ge, "le": most.le} == bounds
 
 
 def test_spot_waits() -> None:
@@ -54,8 +69,8 @@ def test_spot_waits() -> None:
 @pytest.mark.parametrize(
     ("capacity", "minutes"),
     [
-        (OnDemand(kind="on-demand"), 240),
-        (WarmPool(kind="warm-pool", keep_alive_s=60), 240),
+        (ON_DEMAND, 240),
+        (WARM_POOL, 240),
         (Spot(kind="spot", max_wait_s=90), 1),
         (Spot(kind="spot", max_wait_s=172_800), 2_880),
         (Spot(kind="spot", max_wait_s=10_000_000), 14_400),
@@ -67,10 +82,17 @@ def test_who_waits_for_spot_tries_as_long(
     assert patience_min(capacity) == minutes
 
 
+def test_spot_jobs_have_one_limit_on_waiting() -> None:
+    with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
+        TypeAdapter(Capacity).validate_python(
+            {"kind": "spot", "max_wait_s": 90, "max_pending_s": 3_600}
+        )
+
+
 def test_a_warm_pool_of_spot_instances_cannot_be_written() -> None:
     for values in (
         {"kind": "spot", "max_wait_s": 90, "keep_alive_s": 60},
-        {"kind": "warm-pool", "keep_alive_s": 60, "max_wait_s": 90},
+        {"kind": "warm-pool", "keep_alive_s": 60, "max_pending_s": 3_600, "max_wait_s": 90},
     ):
         with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
             TypeAdapter(Capacity).validate_python(values)

@@ -192,10 +192,15 @@ def test_reject_says_the_numbers(steps: dict[str, Any]) -> None:
 
 def test_a_warm_pool_keeps_instances(settings: Settings) -> None:
     values = settings.model_dump()
-    values["training"]["capacity"] = {"kind": "warm-pool", "keep_alive_s": 600}
+    values["training"]["capacity"] = {
+        "kind": "warm-pool",
+        "keep_alive_s": 600,
+        "max_pending_s": 3_600,
+    }
     definition = pipeline_definition(Settings.model_validate(values), DEPLOYMENT)
     train = definition["Steps"][1]["Arguments"]
     assert train["ResourceConfig"]["KeepAlivePeriodInSeconds"] == 600
+    assert train["StoppingCondition"]["MaxPendingTimeInSeconds"] == 3_600
     check(definition)
 
 
