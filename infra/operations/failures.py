@@ -18,7 +18,13 @@ class _Kind:
     status_key: str
     statuses: Sequence[str]
     message: Mapping[str, str]
-    """What is said -> text, or the path of a value in the event."""
+    """What is said -> text, or the path of a value in the event.
+
+    Names, ARNs and states only, or a whole object: EventBridge puts quotes around texts that it
+    takes from events but escapes nothing in them, and writes objects as the JSON that they are. So
+    a reason, which may hold quotes and line breaks, comes inside its object. Source: EventBridge
+    user guide, "Common issues with transforming input".
+    """
 
 
 _STEP = _Kind(
@@ -29,9 +35,9 @@ _STEP = _Kind(
     message={
         "what": "A step of a training pipeline failed",
         "step": "$.detail.stepName",
-        "reason": "$.detail.failureReason",
         "execution": "$.detail.pipelineExecutionArn",
         "what to do": "docs/operations.md, 'When a step fails'",
+        "details": "$.detail",
     },
 )
 _EXECUTION = _Kind(
@@ -42,10 +48,9 @@ _EXECUTION = _Kind(
     message={
         "what": "A training pipeline's execution ended without a model",
         "status": "$.detail.currentPipelineExecutionStatus",
-        "started": "$.detail.executionStartTime",
-        "ended": "$.detail.executionEndTime",
         "execution": "$.detail.pipelineExecutionArn",
         "what to do": "docs/operations.md, 'When a step fails'",
+        "details": "$.detail",
     },
 )
 
@@ -86,7 +91,7 @@ class FailureMessages(Construct):
 
 
 def _message(message: Mapping[str, str]) -> events.CfnRule.InputTransformerProperty:
-    """A JSON object: EventBridge quotes the values in it, so a reason may hold anything."""
+    """A JSON object, one line for each thing said."""
     paths = {
         key.replace(" ", "_"): value for key, value in message.items() if value.startswith("$.")
     }

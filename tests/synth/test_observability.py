@@ -38,27 +38,52 @@ def widgets(assembly: Assembly) -> Iterator[dict[str, Any]]:
     yield from json.loads(body)["widgets"]
 
 
+DETAIL = {
+    "stepName": "Train",
+    "currentStepStatus": "Failed",
+    "currentPipelineExecutionStatus": "Failed",
+    "pipelineExecutionArn": "arn:aws:sagemaker:eu-west-1:123456789012:pipeline/p/execution/abc",
+    "failureReason": 'AlgorithmError: line 17: "text" is missing\nSee C:\\logs',
+}
+"""Of an event: its reason is a program's."""
+
+
 def messages(assembly: Assembly) -> dict[str, dict[str, Any]]:
-    """What the rules of failures say, an event's values in place."""
+    """What the rules of failures say of such an event, as EventBridge is documented to do it."""
     found = {}
     for rule in properties(assembly, "AWS::Events::Rule"):
         for target in rule["Targets"]:
             if "InputTransformer" in target:
-                transformer = target["InputTransformer"]
-                text = transformer["InputTemplate"]
-                for name, path in transformer["InputPathsMap"].items():
-                    # EventBridge puts strings into JSON with their quotes.
-                    assert f"<{name}>" in text
-                    text = text.replace(f"<{name}>", json.dumps(f'a "{path}"'))
+                text = transformed(target["InputTransformer"], {"detail": DETAIL})
                 found[rule["Name"].removeprefix("evenshard-prod-")] = json.loads(text)
     return found
 
 
+def transformed(transformer: dict[str, Any], event: dict[str, Any]) -> str:
+    text: str = transformer["InputTemplate"]
+    for name, path in transformer["InputPathsMap"].items():
+        value: Any = event
+        for key in path.removeprefix("$.").split("."):
+            value = value[key]
+        # Quotes around texts, nothing escaped inside; objects as JSON.
+        written = f'"{value}"' if isinstance(value, str) else json.dumps(value)
+        assert f"<{name}>" in text
+        text = text.replace(f"<{name}>", written)
+    return text
+
+
 def test_a_failed_step_is_told_with_its_reason(prod_assembly: Assembly) -> None:
     message = messages(prod_assembly)["step-failed"]
-    assert message["step"] == 'a "$.detail.stepName"'
-    assert message["reason"] == 'a "$.detail.failureReason"'
+    assert message["step"] == "Train"
+    assert message["details"]["failureReason"] == DETAIL["failureReason"]
     assert message["what"] == "A step of a training pipeline failed"
+
+
+def test_an_execution_that_ended_is_told_with_its_status(prod_assembly: Assembly) -> None:
+    message = messages(prod_assembly)["execution-ended"]
+    assert message["status"] == "Failed"
+    assert message["execution"] == DETAIL["pipelineExecutionArn"]
+    assert message["details"] == DETAIL
 
 
 def test_messages_name_a_heading_that_exists(prod_assembly: Assembly) -> None:
