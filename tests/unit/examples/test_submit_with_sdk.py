@@ -1,0 +1,153 @@
+"""examples/submit_with_sdk.py, up to the request that would be sent."""
+
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+
+from examples.submit_with_sdk import parsed, submit
+from infra.pipeline.definition import pipeline_definition
+from infra.pipeline.deployment import Deployment
+from infra.pipeline.validation import problems
+from infra.settings import load_settings
+
+ROLE = "arn:aws:iam::123456789012:role/evenshard-training"
+IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
+ARGUMENTS = ("--image", IMAGE, "--role", ROLE, "--bucket", "b")
+ARN = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/x"
+
+
+class Body(io.BytesIO):
+    """A response's bytes, as botocore reads them."""
+
+    def stream(self) -> Iterator[bytes]:
+        yield self.read()
+
+
+class Wire:
+    """Answers in SageMaker's place, and keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.session = boto3.Session(
+            region_name="eu-west-1",
+            aws_access_key_id="x",
+            aws_secret_access_key="x",  # noqa: S106 - nothing is called
+        )
+        self.session.events.register("before-send.sagemaker", self._answer)
+        self.sent: list[tuple[str, dict[str, Any]]] = []
+
+    def _answer(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
+        operation = request.headers["X-Amz-Target"].decode().partition(".")[2]
+        body = json.loads(request.body)
+        self.sent.append((operation, body))
+        told = {"TrainingJobName": body["TrainingJobName"], "TrainingJobArn": ARN}
+        return AWSResponse(request.url, 200, {}, Body(json.dumps(told).encode()))
+
+
+def sent(*arguments: str) -> dict[str, Any]:
+    """The body of the CreateTrainingJob request."""
+    wire = Wire()
+    assert submit(parsed([*ARGUMENTS, *arguments]), wire.session) == ARN
+    (operation, body), *others = wire.sent
+    assert operation == "CreateTrainingJob"
+    assert [name for name, _ in others] == ["DescribeTrainingJob"]
+    return body
+
+
+def step(framework: str) -> dict[str, Any]:
+    """The arguments of the pipeline's Train step, on the same bucket."""
+    deployment = Deployment(
+        framework=framework,
+        bucket_name="b",
+        key_arn="arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+        image_uri=IMAGE,
+        training_role_arn=ROLE,
+        evaluation_role_arn=ROLE,
+        preflight_function_arn="arn:aws:lambda:eu-west-1:123456789012:function:preflight",
+        model_package_group_name="g",
+    )
+    arguments: dict[str, Any] = pipeline_definition(load_settings("dev"), deployment)["Steps"][1][
+        "Arguments"
+    ]
+    return arguments
+
+
+@pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
+def test_the_job_is_the_pipeline_s_without_the_pipeline(framework: str) -> None:
+    body, train = sent("--framework", framework), step(framework)
+    assert body["AlgorithmSpecification"] == train["AlgorithmSpecification"]
+    assert body["EnableNetworkIsolation"] is train["EnableNetworkIsolation"] is True
+    assert body["RoleArn"] == ROLE
+    assert body["ResourceConfig"] == {
+        "InstanceType": "ml.g5.12xlarge",
+        "InstanceCount": 2,
+        "VolumeSizeInGB": 100,
+    }
+
+
+def test_the_train_channel_is_sharded_and_validation_is_not() -> None:
+    channels = {
+        one["ChannelName"]: one["DataSource"]["S3DataSource"] for one in sent()["InputDataConfig"]
+    }
+    assert channels == {
+        "train": {
+            "S3DataType": "S3Prefix",
+            "S3Uri": "s3://b/data/train/",
+            "S3DataDistributionType": "ShardedByS3Key",
+        },
+        "validation": {
+            "S3DataType": "S3Prefix",
+            "S3Uri": "s3://b/data/validation/",
+            "S3DataDistributionType": "FullyReplicated",
+        },
+    }
+
+
+def test_the_service_and_our_rules_have_nothing_to_say() -> None:
+    body = sent("--hyperparameter", "epochs=10", "--hyperparameter", "task=a.b:C")
+    assert body["HyperParameters"] == {"epochs": "10", "task": "a.b:C"}
+    name = body.pop("TrainingJobName")
+    assert name.startswith("pipelines-by-hand-")
+    definition = {
+        "Version": "2020-12-01",
+        "Steps": [
+            {
+                "Name": "Train",
+                "Type": "Training",
+                "Arguments": body,
+                "RetryPolicies": [
+                    {
+                        "ExceptionType": ["Step.THROTTLING"],
+                        "IntervalSeconds": 1,
+                        "BackoffRate": 1,
+                        "MaxAttempts": 1,
+                    }
+                ],
+            }
+        ],
+    }
+    found = problems(definition)
+    # Of a job, not of executions: its prefix is its own name's; the bucket's key encrypts outputs.
+    assert [one.rule for one in found] == ["checkpoint-per-execution", "output-needs-key"]
+    assert body["CheckpointConfig"] == {"S3Uri": f"s3://b/checkpoints/{name}/"}
+    assert body["OutputDataConfig"] == {"S3OutputPath": f"s3://b/executions/{name}/train"}
+
+
+def test_data_may_lie_elsewhere() -> None:
+    body = sent("--data", "s3://b/data/2026-11", "--instance-count", "3")
+    uris = [one["DataSource"]["S3DataSource"]["S3Uri"] for one in body["InputDataConfig"]]
+    assert uris == ["s3://b/data/2026-11/train/", "s3://b/data/2026-11/validation/"]
+    assert body["ResourceConfig"]["InstanceCount"] == 3
+
+
+@pytest.mark.parametrize("given", ["epochs", "=3"])
+def test_a_hyperparameter_has_a_name_and_a_value(
+    given: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parsed([*ARGUMENTS, "--hyperparameter", given])
+    assert "give NAME=VALUE" in capsys.readouterr().err
