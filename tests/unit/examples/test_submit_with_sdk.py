@@ -2,12 +2,14 @@
 
 import io
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
+from botocore.compat import HTTPHeaders
+from botocore.httpsession import URLLib3Session
 
 from examples.submit_with_sdk import parsed, submit
 from infra.pipeline.definition import pipeline_definition
@@ -18,6 +20,7 @@ from infra.settings import load_settings
 ROLE = "arn:aws:iam::123456789012:role/evenshard-training"
 IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
 ARGUMENTS = ("--image", IMAGE, "--role", ROLE, "--bucket", "b")
+Sent = Callable[..., dict[str, Any]]
 ARN = "arn:aws:sagemaker:eu-west-1:123456789012:training-job/x"
 
 
@@ -28,34 +31,32 @@ class Body(io.BytesIO):
         yield self.read()
 
 
-class Wire:
-    """Answers in SageMaker's place, and keeps what was asked."""
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
+    """Submits with more arguments; gives the body of the CreateTrainingJob request."""
+    bodies: list[dict[str, Any]] = []
 
-    def __init__(self) -> None:
-        self.session = boto3.Session(
-            region_name="eu-west-1",
-            aws_access_key_id="x",
-            aws_secret_access_key="x",  # noqa: S106 - nothing is called
-        )
-        self.session.events.register("before-send.sagemaker", self._answer)
-        self.sent: list[tuple[str, dict[str, Any]]] = []
-
-    def _answer(self, request: AWSPreparedRequest, **_: object) -> AWSResponse:
-        operation = request.headers["X-Amz-Target"].decode().partition(".")[2]
+    def answer(_: URLLib3Session, request: AWSPreparedRequest) -> AWSResponse:
+        assert isinstance(request.body, bytes)
         body = json.loads(request.body)
-        self.sent.append((operation, body))
+        bodies.append(body)
         told = {"TrainingJobName": body["TrainingJobName"], "TrainingJobArn": ARN}
-        return AWSResponse(request.url, 200, {}, Body(json.dumps(told).encode()))
+        return AWSResponse(request.url, 200, HTTPHeaders(), Body(json.dumps(told).encode()))
 
+    monkeypatch.setattr(URLLib3Session, "send", answer)
+    session = boto3.Session(
+        region_name="eu-west-1",
+        aws_access_key_id="x",
+        aws_secret_access_key="x",  # noqa: S106 - nothing is called
+    )
 
-def sent(*arguments: str) -> dict[str, Any]:
-    """The body of the CreateTrainingJob request."""
-    wire = Wire()
-    assert submit(parsed([*ARGUMENTS, *arguments]), wire.session) == ARN
-    (operation, body), *others = wire.sent
-    assert operation == "CreateTrainingJob"
-    assert [name for name, _ in others] == ["DescribeTrainingJob"]
-    return body
+    def submitted(*arguments: str) -> dict[str, Any]:
+        assert submit(parsed([*ARGUMENTS, *arguments]), session) == ARN
+        created, described = bodies
+        assert described == {"TrainingJobName": created["TrainingJobName"]}
+        return created
+
+    return submitted
 
 
 def step(framework: str) -> dict[str, Any]:
@@ -77,7 +78,7 @@ def step(framework: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("framework", ["pytorch", "tensorflow"])
-def test_the_job_is_the_pipeline_s_without_the_pipeline(framework: str) -> None:
+def test_the_job_is_the_pipeline_s_without_the_pipeline(sent: Sent, framework: str) -> None:
     body, train = sent("--framework", framework), step(framework)
     assert body["AlgorithmSpecification"] == train["AlgorithmSpecification"]
     assert body["EnableNetworkIsolation"] is train["EnableNetworkIsolation"] is True
@@ -89,7 +90,7 @@ def test_the_job_is_the_pipeline_s_without_the_pipeline(framework: str) -> None:
     }
 
 
-def test_the_train_channel_is_sharded_and_validation_is_not() -> None:
+def test_the_train_channel_is_sharded_and_validation_is_not(sent: Sent) -> None:
     channels = {
         one["ChannelName"]: one["DataSource"]["S3DataSource"] for one in sent()["InputDataConfig"]
     }
@@ -107,7 +108,7 @@ def test_the_train_channel_is_sharded_and_validation_is_not() -> None:
     }
 
 
-def test_the_service_and_our_rules_have_nothing_to_say() -> None:
+def test_the_service_and_our_rules_have_nothing_to_say(sent: Sent) -> None:
     body = sent("--hyperparameter", "epochs=10", "--hyperparameter", "task=a.b:C")
     assert body["HyperParameters"] == {"epochs": "10", "task": "a.b:C"}
     name = body.pop("TrainingJobName")
@@ -137,7 +138,7 @@ def test_the_service_and_our_rules_have_nothing_to_say() -> None:
     assert body["OutputDataConfig"] == {"S3OutputPath": f"s3://b/executions/{name}/train"}
 
 
-def test_data_may_lie_elsewhere() -> None:
+def test_data_may_lie_elsewhere(sent: Sent) -> None:
     body = sent("--data", "s3://b/data/2026-11", "--instance-count", "3")
     uris = [one["DataSource"]["S3DataSource"]["S3Uri"] for one in body["InputDataConfig"]]
     assert uris == ["s3://b/data/2026-11/train/", "s3://b/data/2026-11/validation/"]
