@@ -21,14 +21,36 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 UPDATE = os.environ.get("EVENSHARD_UPDATE_SNAPSHOTS") == "1"
 
 
-def compare(name: str, found: dict[str, Any], *, sort_keys: bool) -> None:
-    """Compare with, or update, one stored file."""
+def masked(found: dict[str, Any], *, sort_keys: bool) -> str:
+    """As a snapshot is stored."""
     text = json.dumps(found, indent=2, sort_keys=sort_keys)
-    masked = re.sub(r"\b[0-9a-f]{64}\b", "<hash>", text) + "\n"
+    return re.sub(r"\b[0-9a-f]{64}\b", "<hash>", text) + "\n"
+
+
+def compare(name: str, text: str) -> None:
+    """Compare with, or update, one stored file."""
     path = SNAPSHOTS / name
     if UPDATE:
-        path.write_text(masked)
-    assert masked == path.read_text(), f"{name} changed; how to update it: {__name__}"
+        path.write_text(text)
+    assert text == path.read_text(), f"{name} changed; how to update it: {__name__}"
+
+
+def snapshots(assembly: Assembly) -> dict[str, str]:
+    """File name -> text: every template, and apart from them the definitions."""
+    found = {}
+    for file in sorted(assembly.path.glob("*.template.json")):
+        stack = file.name.removesuffix(".template.json")
+        template = assembly.template(stack)
+        for resource in template["Resources"].values():
+            if resource["Type"] == "AWS::SageMaker::Pipeline":
+                body = resource["Properties"]["PipelineDefinition"]
+                framework = resource["Properties"]["PipelineName"].rpartition("-")[2]
+                name = f"definition-{framework}.json"
+                body["PipelineDefinitionBody"] = f"<see {name}>"
+                # In its own order: the console shows parameters and steps in it.
+                found[name] = masked(assembly.definition(framework), sort_keys=False)
+        found[f"{stack}.json"] = masked(template, sort_keys=True)
+    return found
 
 
 @pytest.fixture(params=["dev", "prod"])
@@ -39,25 +61,10 @@ def environment(request: pytest.FixtureRequest) -> tuple[Path, Assembly]:
     return Path(request.param), found
 
 
-def test_templates(environment: tuple[Path, Assembly]) -> None:
+def test_templates_and_definitions(environment: tuple[Path, Assembly]) -> None:
     folder, assembly = environment
-    for file in sorted(assembly.path.glob("*.template.json")):
-        stack = file.name.removesuffix(".template.json")
-        template = assembly.template(stack)
-        for resource in template["Resources"].values():
-            if resource["Type"] == "AWS::SageMaker::Pipeline":
-                body = resource["Properties"]["PipelineDefinition"]
-                framework = resource["Properties"]["PipelineName"].rpartition("-")[2]
-                body["PipelineDefinitionBody"] = f"<see definition-{framework}.json>"
-        compare(str(folder / f"{stack}.json"), template, sort_keys=True)
-
-
-@pytest.mark.parametrize("framework", FRAMEWORKS)
-def test_definition(environment: tuple[Path, Assembly], framework: str) -> None:
-    folder, assembly = environment
-    # In its own order: the console shows parameters and steps in it.
-    name = str(folder / f"definition-{framework}.json")
-    compare(name, assembly.definition(framework), sort_keys=False)
+    for name, text in snapshots(assembly).items():
+        compare(str(folder / name), text)
 
 
 def test_no_stack_is_without_a_snapshot(environment: tuple[Path, Assembly]) -> None:
