@@ -39,6 +39,10 @@ _PYTHON_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
 }
 
 
+class ParameterError(Exception):
+    """A parameter's value is refused; the text begins with the parameter's name."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
     """One entry of the definition's Parameters."""
@@ -56,21 +60,32 @@ class Declaration:
         Raises:
             UsageError: it has the wrong type, or is not one of the allowed values.
         """
+        try:
+            return self.read(text)
+        except ParameterError as error:
+            raise UsageError(f"--param {error}") from error
+
+    def read(self, text: str) -> object:
+        """Read a value, wherever it comes from.
+
+        Raises:
+            ParameterError: it has the wrong type, or is not one of the allowed values.
+        """
         parser, expected = _PARSERS[self.type]
         if len(text) > _LONGEST_VALUE:
-            raise UsageError(
-                f"--param {self.name} has {len(text)} characters. SageMaker allows "
-                f"{_LONGEST_VALUE}: shorten it."
+            raise ParameterError(
+                f"{self.name} has {len(text)} characters. SageMaker allows {_LONGEST_VALUE}: "
+                "shorten it."
             )
         try:
             value = parser(text)
         except ValueError as error:
-            raise UsageError(
-                f"--param {self.name}={text} is not of type {self.type}. Give {expected}."
+            raise ParameterError(
+                f"{self.name}={text} is not of type {self.type}. Give {expected}."
             ) from error
         if self.allowed and value not in self.allowed:
             choices = ", ".join(self.allowed)
-            raise UsageError(f"--param {self.name}={text} is not allowed. Choose one of {choices}.")
+            raise ParameterError(f"{self.name}={text} is not allowed. Choose one of {choices}.")
         return value
 
 
@@ -122,7 +137,7 @@ def settle(declared: Sequence[Declaration], given: Mapping[str, str]) -> dict[st
     by_name = {declaration.name: declaration for declaration in declared}
     for name in given:
         if name not in by_name:
-            raise UsageError(_unknown(name, list(by_name)))
+            raise UsageError(unknown_parameter(name, list(by_name)))
     values: dict[str, Any] = {}
     for name, declaration in by_name.items():
         value = declaration.parse(given[name]) if name in given else declaration.default
@@ -132,7 +147,8 @@ def settle(declared: Sequence[Declaration], given: Mapping[str, str]) -> dict[st
     return values
 
 
-def _unknown(name: str, known: Sequence[str]) -> str:
+def unknown_parameter(name: str, known: Sequence[str]) -> str:
+    """What to say of a parameter that the pipeline does not declare."""
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     advice = f"Did you mean {close[0]}?" if close else "Choose one of them."
     listing = ", ".join(known)

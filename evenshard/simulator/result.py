@@ -61,6 +61,16 @@ class StepRecord:
     interruptions: int = 0
     """How often a spot job was interrupted and went on, within all attempts."""
 
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "StepRecord":
+        """Read what `document` wrote."""
+        fields = {
+            **document,
+            "status": Status(document["status"]),
+            "hosts": [HostRecord(**host) for host in document["hosts"]],
+        }
+        return cls(**fields)
+
     def document(self) -> dict[str, Any]:
         """This step as result.json holds it."""
         return {

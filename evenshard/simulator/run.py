@@ -1,8 +1,6 @@
 """One execution: from the request to result.json."""
 
-import secrets
 import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,14 +27,12 @@ from evenshard.simulator.parameters import merge_given, settle
 from evenshard.simulator.registry import Registry
 from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
 from evenshard.simulator.result import Result, Status
+from evenshard.simulator.run_folder import RUNS_FOLDER, STATE_FOLDER, new_run
 from evenshard.simulator.signals import Interruptions
 from evenshard.simulator.workspace import Workspace
 from training.shards.location import Location
 
-STATE_FOLDER: Final = Path(".evenshard")
-RUNS_FOLDER: Final = "runs"
 _HOSTS_PARAMETER: Final = "InstanceCount"
-_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +86,7 @@ def simulate(request: SimulationRequest, report: Report) -> Result:
         Exception: a fault of this program; result.json says Failed all the same.
     """
     plan = _plan(request)
-    execution_id, folder = _new_run(request.state_folder / RUNS_FOLDER)
+    execution_id, folder = new_run(request.state_folder / RUNS_FOLDER)
     result = Result(execution_id=execution_id, pipeline="", folder=folder, faults=plan.faults)
     result.resumed_from = plan.former.execution_id if plan.former else None
     with Interruptions() as interruptions:
@@ -256,33 +252,3 @@ def _find_pipeline(
         report(Noted(text="Synthesizing the CDK app ..."))
         assembly = synthesize(folder / "assembly")
     return assembly, assembly.pipeline(request.framework)
-
-
-def _new_run(runs: Path) -> tuple[str, Path]:
-    """Make the folder of a new run. Its id: 12 letters and digits that sort by time.
-
-    Raises:
-        UsageError: it cannot be made.
-    """
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
-        while True:
-            execution_id = _base36(time.time_ns() // 1000, 10)
-            execution_id += _base36(secrets.randbelow(36**2), 2)
-            folder = runs / execution_id
-            with suppress(FileExistsError):
-                folder.mkdir()
-                return execution_id, folder
-    except OSError as error:
-        raise UsageError(
-            f"the run's folder cannot be made below {runs}/: {error.strerror}. Run this command in "
-            f"a folder that you may write to, and in which {runs.parts[0]} is no file."
-        ) from error
-
-
-def _base36(number: int, length: int) -> str:
-    digits = []
-    for _ in range(length):
-        number, digit = divmod(number, len(_DIGITS))
-        digits.append(_DIGITS[digit])
-    return "".join(reversed(digits))

@@ -9,7 +9,7 @@ import pytest
 from evenshard.errors import UsageError
 from evenshard.simulator import Event, SimulationRequest, Status, simulate
 from evenshard.simulator.events import Noted, RunStarted, StepEnded, StepStarted
-from evenshard.simulator.run import _new_run
+from evenshard.simulator.run_folder import new_run
 from tests.unit.simulator.assemblies import (
     Json,
     condition_step,
@@ -267,7 +267,7 @@ def test_a_signal_stops_the_run_and_keeps_its_folder(
 
 
 def test_execution_ids_sort_by_time(tmp_path: Path) -> None:
-    ids = [_new_run(tmp_path)[0] for _ in range(50)]
+    ids = [new_run(tmp_path)[0] for _ in range(50)]
     assert [one[:10] for one in ids] == sorted(one[:10] for one in ids)
     assert len(set(ids)) == 50
     assert all(len(one) == 12 and one.isalnum() and one == one.lower() for one in ids)
