@@ -1,0 +1,90 @@
+"""Model packages where moto's differ from the service's: approval, deletion, version numbers."""
+
+import functools
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from moto.core.responses import ActionResult, EmptyResult
+from moto.sagemaker.exceptions import ValidationError
+from moto.sagemaker.models import ModelPackageGroup, SageMakerModelBackend
+from moto.sagemaker.responses import SageMakerResponse
+
+
+@functools.cache
+def teach_model_packages() -> None:
+    """Change moto in this process; a second call does nothing."""
+    backend, response = SageMakerModelBackend, SageMakerResponse
+    backend.update_model_package = _keeping_metadata(  # type: ignore[method-assign] # see above
+        backend.update_model_package
+    )
+    backend.create_model_package = _counting_on(  # type: ignore[method-assign] # see above
+        backend.create_model_package
+    )
+    response.delete_model_package = _delete_model_package  # type: ignore[attr-defined] # it has none
+
+
+def _keeping_metadata(original: Any) -> Any:  # noqa: ANN401 - a method of many arguments, passed on
+    """An approval leaves the metadata as they are; moto drops what the request does not repeat."""
+
+    @functools.wraps(original)
+    def update_model_package(
+        self: SageMakerModelBackend,
+        model_package_arn: str,
+        model_approval_status: str | None,
+        approval_description: str | None,
+        customer_metadata_properties: dict[str, str] | None,
+        *others: Any,  # noqa: ANN401 - passed on
+        **named: Any,  # noqa: ANN401 - passed on
+    ) -> str:
+        package = self.describe_model_package(model_package_arn)
+        former = package.customer_metadata_properties or {}
+        return str(
+            original(
+                self,
+                model_package_arn,
+                model_approval_status or package.model_approval_status,
+                approval_description or package.approval_description,
+                {**former, **(customer_metadata_properties or {})},
+                *others,
+                **named,
+            )
+        )
+
+    return update_model_package
+
+
+def _counting_on(original: Any) -> Any:  # noqa: ANN401 - a method of many arguments, passed on
+    """A deleted version's number is not given again; moto counts the versions that are left."""
+    last_versions: WeakKeyDictionary[ModelPackageGroup, int] = WeakKeyDictionary()
+
+    @functools.wraps(original)
+    def create_model_package(self: SageMakerModelBackend, **named: Any) -> str:  # noqa: ANN401 - passed on
+        former = dict(self.model_packages)
+        arn = str(original(self, **named))
+        name = named.get("model_package_group_name")
+        if name is None:
+            return arn
+        group = self.model_package_groups[name]
+        version = last_versions[group] = last_versions.get(group, 0) + 1
+        package = self.model_packages.pop(arn)
+        if arn in former:  # moto has put the new version into the place of another
+            self.model_packages[arn] = former[arn]
+        package.model_package_version = version
+        package.arn = f"{arn.rpartition('/')[0]}/{version}"
+        self.model_packages[package.arn] = package
+        self.model_package_name_mapping[package.arn] = package.arn
+        return package.arn
+
+    return create_model_package
+
+
+def _delete_model_package(self: SageMakerResponse) -> ActionResult:
+    """DeleteModelPackage, which moto lacks."""
+    name = self._get_param("ModelPackageName")
+    backend: SageMakerModelBackend = self.sagemaker_backend
+    package = backend.model_packages.get(name)
+    if package is None:
+        raise ValidationError(message=f"Model package {name} does not exist.")
+    del backend.model_packages[package.arn]
+    backend.model_package_name_mapping.pop(package.arn, None)
+    return EmptyResult()
