@@ -5,10 +5,10 @@ the SDK's PyTorch estimator. The estimator is gone in version 3 of the SDK, and 
 cannot work as described (README.md, "Coming from the usual example"). This is the same submission
 with the classes of sagemaker-core, the core of that version, and an image of this project:
 
-    .venv/bin/python examples/submit_with_sdk.py --image IMAGE --role ROLE --bucket BUCKET
+    .venv/bin/python examples/submit_with_sdk.py --image IMAGE --role ROLE --bucket BUCKET --key KEY
 
-IMAGE and ROLE are those of a deployed environment, or your own; docs/operations.md, "One job
-without a pipeline", says where to read them. Credentials and region are boto3's usual ones.
+They are those of a deployed environment, or your own; docs/operations.md, "One job without a
+pipeline", says where to read them. Credentials and region are boto3's usual ones.
 A script of your own in place of the trainer:
 
     ... --hyperparameter program=examples/pytorch/train.py
@@ -64,6 +64,8 @@ class Submission:
     role_arn: str
     """Reads `data/`, writes `executions/*/train/` and syncs `checkpoints/` in the bucket."""
     bucket: str
+    key_arn: str | None
+    """Encrypts the model. None: the account's own key for S3, whatever the bucket's is."""
     data_uri: str
     """Below it lie `train/` and `validation/`; with a slash at its end."""
     instance_type: str
@@ -97,7 +99,9 @@ def request(job: Submission) -> dict[str, Any]:
             _channel(VALIDATION_CHANNEL, job.data_uri, distribution="FullyReplicated"),
         ],
         "output_data_config": OutputDataConfig(
-            s3_output_path=f"s3://{job.bucket}/executions/{job.name}/train"
+            s3_output_path=f"s3://{job.bucket}/executions/{job.name}/train",
+            # Usual: none, and a bucket policy that demands the right key refuses the model.
+            **({"kms_key_id": job.key_arn} if job.key_arn else {}),
         ),
         # Usual: none, and the work is lost when the job is stopped.
         "checkpoint_config": CheckpointConfig(s3_uri=f"s3://{job.bucket}/checkpoints/{job.name}/"),
@@ -150,6 +154,7 @@ def parsed(arguments: Sequence[str]) -> Submission:
     parser.add_argument("--image", required=True, help="URI of the training image in Amazon ECR")
     parser.add_argument("--role", required=True, help="ARN of the job's role")
     parser.add_argument("--bucket", required=True, help="holds data, and takes what the job writes")
+    parser.add_argument("--key", help="ARN of the key that encrypts the model; else S3's own")
     parser.add_argument("--data", help="s3://... above train/ and validation/; BUCKET's data/")
     parser.add_argument("--framework", choices=FRAMEWORKS, default=PYTORCH)
     parser.add_argument("--instance-type", default="ml.g5.12xlarge")
@@ -169,6 +174,7 @@ def parsed(arguments: Sequence[str]) -> Submission:
         image_uri=given.image,
         role_arn=given.role,
         bucket=given.bucket,
+        key_arn=given.key,
         data_uri=data_uri if data_uri.endswith("/") else f"{data_uri}/",
         instance_type=given.instance_type,
         instance_count=given.instance_count,

@@ -18,6 +18,7 @@ from infra.pipeline.validation import problems
 from infra.settings import load_settings
 
 ROLE = "arn:aws:iam::123456789012:role/evenshard-training"
+KEY = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
 ARGUMENTS = ("--image", IMAGE, "--role", ROLE, "--bucket", "b")
 Sent = Callable[..., dict[str, Any]]
@@ -64,7 +65,7 @@ def step(framework: str) -> dict[str, Any]:
     deployment = Deployment(
         framework=framework,
         bucket_name="b",
-        key_arn="arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+        key_arn=KEY,
         image_uri=IMAGE,
         training_role_arn=ROLE,
         evaluation_role_arn=ROLE,
@@ -109,7 +110,7 @@ def test_the_train_channel_is_sharded_and_validation_is_not(sent: Sent) -> None:
 
 
 def test_the_service_and_our_rules_have_nothing_to_say(sent: Sent) -> None:
-    body = sent("--hyperparameter", "epochs=10", "--hyperparameter", "task=a.b:C")
+    body = sent("--key", KEY, "--hyperparameter", "epochs=10", "--hyperparameter", "task=a.b:C")
     assert body["HyperParameters"] == {"epochs": "10", "task": "a.b:C"}
     name = body.pop("TrainingJobName")
     assert name.startswith("pipelines-by-hand-")
@@ -132,10 +133,17 @@ def test_the_service_and_our_rules_have_nothing_to_say(sent: Sent) -> None:
         ],
     }
     found = problems(definition)
-    # Of a job, not of executions: its prefix is its own name's; the bucket's key encrypts outputs.
-    assert [one.rule for one in found] == ["checkpoint-per-execution", "output-needs-key"]
+    # Of a job, not of executions: its prefix is its own name's.
+    assert [one.rule for one in found] == ["checkpoint-per-execution"]
     assert body["CheckpointConfig"] == {"S3Uri": f"s3://b/checkpoints/{name}/"}
-    assert body["OutputDataConfig"] == {"S3OutputPath": f"s3://b/executions/{name}/train"}
+    assert body["OutputDataConfig"] == {
+        "S3OutputPath": f"s3://b/executions/{name}/train",
+        "KmsKeyId": KEY,
+    }
+
+
+def test_without_a_key_none_is_named(sent: Sent) -> None:
+    assert "KmsKeyId" not in sent()["OutputDataConfig"]
 
 
 def test_data_may_lie_elsewhere(sent: Sent) -> None:
