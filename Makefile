@@ -25,7 +25,7 @@ DEMO_DATA := .evenshard/demo-data
 PARALLEL := -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all bench-loop bench-records check format synth deploy destroy clean
+.PHONY: help install demo test test-all bench-loop bench-records bench-synth check format synth deploy destroy clean
 # Two pips at once would spoil the environment.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -49,6 +49,9 @@ bench-loop: .venv/.dev-installed ## measure the PyTorch training loop: its overh
 
 bench-records: .venv-peers/.installed ## measure the data layer against other loaders (BENCH=--quick: a short form)
 	.venv-peers/bin/python -m benchmarks.records $(BENCH)
+
+bench-synth: .venv/.dev-installed ## measure the processor time of a synth, against an app with one bucket
+	.venv/bin/python -m benchmarks.synthesis --runs 5
 
 check: .venv/.dev-installed ## lint, formatting, types, Dockerfiles and every template
 	.venv/bin/ruff check .
