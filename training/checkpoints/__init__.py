@@ -10,7 +10,7 @@ from training.checkpoints.index import CheckpointIndex, WrittenFile
 from training.checkpoints.keeper import JobStoppedError, Keeper, KeeperSettings, Kept
 from training.checkpoints.progress import Progress
 from training.checkpoints.pulse import NO_TROUBLE, Orders, Pulse
-from training.checkpoints.restoring import find_newest
+from training.checkpoints.restoring import Found, find_checkpoint, find_newest
 from training.checkpoints.saving import CheckpointWriter, Snapshot
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "CheckpointError",
     "CheckpointIndex",
     "CheckpointWriter",
+    "Found",
     "Group",
     "JobStoppedError",
     "Keeper",
@@ -30,5 +31,6 @@ __all__ = [
     "Snapshot",
     "WrittenFile",
     "check_identity",
+    "find_checkpoint",
     "find_newest",
 ]

@@ -15,7 +15,7 @@ from training.checkpoints.identity import check_identity
 from training.checkpoints.index import step_folder
 from training.checkpoints.progress import Progress
 from training.checkpoints.pulse import NO_TROUBLE, Orders, Pulse
-from training.checkpoints.restoring import find_newest
+from training.checkpoints.restoring import Found, find_checkpoint
 from training.checkpoints.saving import CheckpointWriter, Snapshot
 from training.contract.stops import Stop
 
@@ -120,16 +120,19 @@ class Keeper:
             trouble=kept.trouble,
         )
 
-    def restore(self) -> None:
+    def restore(self, found: Found | None = None) -> None:
         """Go on from the newest complete checkpoint, if there is one.
+
+        Args:
+            found: where the ranks have looked for it already; None: they have not.
 
         Raises:
             CheckpointError: it is of another training.
         """
-        index = None if self._without else find_newest(self._settings.root, self._group)
+        root = self._settings.root
+        index = (found or find_checkpoint(root, self._group)).index
         if index is None:
             return
-        root = self._settings.root
         check_identity(
             index,
             framework=self._settings.framework,

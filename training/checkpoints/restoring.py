@@ -2,12 +2,34 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from training.checkpoints.group import Group
 from training.checkpoints.index import CheckpointIndex, WrittenFile, saved_steps, step_folder
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a training goes on with."""
+
+    root: Path
+    index: CheckpointIndex | None
+    """The same on all ranks; None: the training begins anew."""
+
+    @property
+    def folder(self) -> Path:
+        """Of the checkpoint; where there is none, of all."""
+        return self.root if self.index is None else step_folder(self.root, self.index.step)
+
+
+def find_checkpoint(root: Path, group: Group) -> Found:
+    """Find what to go on with; called on all ranks alike, before anything is written."""
+    # Where a host has no folder, nothing is saved either: the keeper says so.
+    everywhere = all(group.tell_all(root.is_dir()))
+    return Found(root=root, index=find_newest(root, group) if everywhere else None)
 
 
 def find_newest(root: Path, group: Group) -> CheckpointIndex | None:

@@ -122,26 +122,26 @@ class TrainingHyperparameters:
     left, each record counts alike. drop: all stop as soon as one has no full batch left."""
     dtype: Literal["float32", "float64"] = "float32"
     """Of weights and gradients; float64 is for comparing runs digit by digit."""
-    mixed_precision: Annotated[Literal["off", "bf16", "fp16", "auto"], Only(PYTORCH)] = "off"
+    mixed_precision: Literal["off", "bf16", "fp16", "auto"] = "off"
     """What models compute in, weights aside. auto: bf16 on GPUs that have it, fp16 on others, off
     on processors. fp16 scales losses so that small gradients do not vanish."""
-    tf32: Annotated[bool, Only(PYTORCH)] = False
+    tf32: bool = False
     """Whether GPUs may multiply float32 matrices with 10 of 23 bits."""
     parallelism: Annotated[Literal["ddp", "fsdp"], Only(PYTORCH)] = "ddp"
     """ddp: every rank holds the whole model. fsdp: its shard of the weights, gradients and
     optimizer, for models that are too large; more communication."""
-    compile: Annotated[bool, Only(PYTORCH)] = False
-    """Whether torch.compile makes kernels for the model, which takes a minute or so at first."""
-    gradient_accumulation_steps: Annotated[int, Range(minimum=1, maximum=2**20), Only(PYTORCH)] = 1
+    compile: bool = False
+    """Whether torch.compile or XLA makes kernels for the model, which takes a while at first."""
+    gradient_accumulation_steps: Annotated[int, Range(minimum=1, maximum=2**20)] = 1
     """Batches of each rank that make one optimizer update, as if they were one batch."""
     max_grad_norm: Annotated[float, Range(minimum=0)] = 0.0
     """Gradients whose norm, over all weights, is greater are scaled down to it; 0: never. The norm
     is that of the exact gradient, of all ranks together."""
-    schedule: Annotated[Literal["constant", "cosine"], Only(PYTORCH)] = "constant"
+    schedule: Literal["constant", "cosine"] = "constant"
     """Of the learning rate after the warm-up; cosine: down to 0 at the end of the last epoch."""
-    warmup_steps: Annotated[int, Range(minimum=0, maximum=2**31 - 1), Only(PYTORCH)] = 0
+    warmup_steps: Annotated[int, Range(minimum=0, maximum=2**31 - 1)] = 0
     """Updates on which the learning rate grows to its largest."""
-    log_every_steps: Annotated[int, Range(minimum=0, maximum=2**31 - 1), Only(PYTORCH)] = 100
+    log_every_steps: Annotated[int, Range(minimum=0, maximum=2**31 - 1)] = 100
     """Updates of an epoch between two lines with loss, records per second and the share of time
     spent waiting for data; 0: none."""
     architecture: Annotated[Literal["bag", "transformer"], Only(PYTORCH)] = "bag"

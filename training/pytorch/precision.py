@@ -1,13 +1,20 @@
 """In which numbers a model computes, while its weights stay in those of `dtype`."""
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
+from typing import Final
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from training.contract.errors import ContractError
 from training.contract.hyperparameters import TrainingHyperparameters
+from training.trainer.precision import Device, Numbers, choose_numbers
+
+_TYPES: Final[Mapping[Numbers, torch.dtype]] = MappingProxyType(
+    {"bf16": torch.bfloat16, "fp16": torch.float16}
+)
 
 
 class Precision:
@@ -55,22 +62,13 @@ def use_tensor_cores(settings: TrainingHyperparameters) -> None:
 
 
 def _autocast_type(settings: TrainingHyperparameters, device: torch.device) -> torch.dtype | None:
-    chosen = settings.mixed_precision
-    if chosen == "off":
-        return None
-    if settings.dtype == "float64":
-        raise ContractError(
-            f"mixed_precision is {chosen} and dtype is float64, which is for comparing runs digit "
-            "by digit. Set mixed_precision to off or dtype to float32."
-        )
+    return _TYPES.get(choose_numbers(settings, _described(device)))
+
+
+def _described(device: torch.device) -> Device:
     on_gpu = device.type == "cuda"
-    has_bf16 = not on_gpu or torch.cuda.is_bf16_supported(including_emulation=False)
-    if chosen == "auto":
-        # Processors compute in bf16 too, most of them no faster.
-        return (torch.bfloat16 if has_bf16 else torch.float16) if on_gpu else None
-    if chosen == "bf16" and not has_bf16:
-        raise ContractError(
-            f"mixed_precision is bf16, which {torch.cuda.get_device_name(device)} does not have. "
-            "Set it to auto or fp16, or choose an instance type with newer GPUs."
-        )
-    return torch.bfloat16 if chosen == "bf16" else torch.float16
+    return Device(
+        name=torch.cuda.get_device_name(device) if on_gpu else "this processor",
+        is_gpu=on_gpu,
+        has_bf16=not on_gpu or torch.cuda.is_bf16_supported(including_emulation=False),
+    )

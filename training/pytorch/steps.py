@@ -12,6 +12,7 @@ from typing import Generic
 from training.pytorch.ranks import Ranks
 from training.pytorch.task import InputsT, Task, to_device
 from training.records import Batch, EpochPlan
+from training.trainer.updates import ends_update, records_of_update
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,15 +77,10 @@ def planned_steps(
             batch=own.batch if own is not None else None,
             own_records=own_records,
             records=plan.records_in_step(number),
-            update_records=_records_of_update(plan, number, together),
-            ends_update=(number + 1) % together == 0 or number + 1 == plan.steps,
+            update_records=records_of_update(plan, number, together),
+            ends_update=ends_update(plan, number, together),
             wait_s=wait_s,
         )
-
-
-def _records_of_update(plan: EpochPlan, number: int, together: int) -> int:
-    first = number - number % together
-    return sum(map(plan.records_in_step, range(first, min(first + together, plan.steps))))
 
 
 def _check(given: int, plan: EpochPlan, rank: int, number: int) -> None:

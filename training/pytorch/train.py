@@ -52,14 +52,13 @@ from training.pytorch.model_file import save_model
 from training.pytorch.pace import Pace
 from training.pytorch.parallelism import whole_weights
 from training.pytorch.precision import use_tensor_cores
-from training.pytorch.ranks import Ranks, join_ranks
+from training.pytorch.ranks import join_ranks
 from training.pytorch.tasks import make_task
-from training.pytorch.tracking import Tracker, track
+from training.pytorch.tracking import track
 from training.records import (
     AgreementError,
     EpochPlan,
     RecordError,
-    RecordLoader,
     StateError,
     agree,
 )
@@ -68,6 +67,8 @@ from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
 from training.trainer.ranks import check_world
 from training.trainer.report import check_loss, set_up_log, write_data_report
+from training.trainer.tracking import Tracker
+from training.trainer.updates import updates_per_epoch
 
 _QUALITY_METRICS: Final = MappingProxyType({"accuracy": VALIDATION_ACCURACY, "r2": VALIDATION_R2})
 
@@ -98,7 +99,7 @@ def main() -> None:
         plan_epoch = partial(
             agree, train_data, host_rank=cluster.host_rank, all_gather=ranks.all_gather
         )
-        updates = _updates_per_epoch(train_data, settings, ranks)
+        updates = updates_per_epoch(train_data, settings, ranks)
         learner = Learner.new(task, ranks, total_updates=updates * settings.epochs)
         keeping = keep(
             learner,
@@ -132,20 +133,10 @@ def main() -> None:
                 _write_model(paths, weights, settings, plan)
 
 
-def _updates_per_epoch(
-    train_data: RecordLoader, settings: TrainingHyperparameters, ranks: Ranks
-) -> int:
-    """Updates of an epoch that is not interrupted."""
-    mine = train_data.counts[train_data.part]
-    counts = tuple(count for (count,) in ranks.all_gather([mine]))
-    plan = EpochPlan(counts=counts, batch_size=settings.batch_size, uneven=settings.uneven)
-    return -(-plan.steps // settings.gradient_accumulation_steps)
-
-
 def _report_steps(
-    tracker: Tracker, learner: Learner, updates_per_epoch: int, numbers: Mapping[Metric, float]
+    tracker: Tracker, learner: Learner, of_epoch: int, numbers: Mapping[Metric, float]
 ) -> None:
-    epoch = (learner.updates - 1) // updates_per_epoch + 1
+    epoch = (learner.updates - 1) // of_epoch + 1
     values = {**numbers, LEARNING_RATE: learner.learning_rate}
     tracker.report(values, epoch=epoch, step=learner.updates)
 

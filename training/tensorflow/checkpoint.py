@@ -1,7 +1,8 @@
 """What a rank of the trainer keeps in a checkpoint, and how it takes it over again.
 
-Weights and the state of the optimizer are equal on all ranks: rank 0 alone writes them, as arrays
-in their order. Files hold numbers only and run no code when they are read.
+Weights, the state of the optimizer and the vocabulary are equal on all ranks: rank 0 alone writes
+them, numbers as arrays in their order. Files hold numbers and words only and run no code when they
+are read.
 """
 
 import math
@@ -11,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from training.checkpoints import NO_TROUBLE
-from training.tensorflow.loop import Learner
+from training.tensorflow.kept_vocabulary import write_kept
+from training.tensorflow.learner import Learner
 from training.tensorflow.ranks import Ranks
 
 _FILE = "rank-00000.npz"
@@ -35,7 +37,7 @@ class LearnerTensors:
         path = folder / _FILE
         with path.open("wb") as file:
             np.savez(file, allow_pickle=False, **arrays)
-        return [path]
+        return [path, write_kept(folder, self._learner.task.vocabulary)]
 
     def read(self, folder: Path, _ranks: int) -> None:
         """Take over the variables."""

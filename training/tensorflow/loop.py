@@ -1,84 +1,41 @@
 """Exact training on uneven shards.
 
 Every rank takes the same number of steps, agreed on before the epoch. A rank that has run out of
-records steps on a filler of weight 0. Losses are divided by the records of the step and gradients
+records steps on a filler of weight 0. Losses are divided by the records of the update and gradients
 added over the ranks: the gradient is that of one process that reads everything. Metrics are sums
 and counts of float64, reduced once per epoch.
 """
 
+import time
 from collections.abc import Iterable, Iterator
-from typing import Any
-
-import tensorflow as tf
 
 from training.records import Batch, EpochPlan
 from training.records.encoding import EncodedBatch, encode_ahead
-from training.tensorflow.ranks import Ranks
+from training.tensorflow.learner import Learner
+from training.tensorflow.pace import Pace
 from training.tensorflow.task import Inputs, TextTask
 from training.trainer.keeping import Keeping
 from training.trainer.report import Validation
+from training.trainer.updates import ends_update, records_of_update
 
 
-class Learner:
-    """A model and its optimizer, the same on all ranks before and after each step."""
+def gradient_scale(plan: EpochPlan, step: int, together: int = 1) -> float:
+    """What a rank's sum of losses is multiplied with before gradients are added over the ranks.
 
-    def __init__(self, task: TextTask, ranks: Ranks, *, dtype: str, max_grad_norm: float) -> None:
-        """Make a fresh model.
-
-        Args:
-            task: makes it and computes the losses.
-            ranks: this process among all.
-            dtype: of weights and gradients.
-            max_grad_norm: of the exact gradient; 0: any.
-        """
-        self.task = task
-        self.ranks = ranks
-        self.model = task.build_model()
-        self._optimizer = task.build_optimizer(self.model)
-        self._optimizer.build(self.model.trainable_variables)
-        self._max_grad_norm = max_grad_norm
-        batch = [tf.TensorSpec([None, None], tf.int64), tf.TensorSpec([None], dtype)]
-        number = tf.TensorSpec([], dtype)
-        self.learn = tf.function(self._learn, input_signature=[*batch, number, number])
-        """Updates the model; returns the sum of the losses before, float64.
-
-        Takes n-grams, labels, the weight of each loss, and what their sum is multiplied with.
-        """
-        self.measure = tf.function(self._measure, input_signature=batch)
-        """Takes n-grams and labels; returns the sum of the losses and of the right decisions."""
-
-    @property
-    def variables(self) -> list[Any]:
-        """All that training changes: weights and what the optimizer remembers."""
-        return [*self.model.weights, *self._optimizer.variables]
-
-    def _learn(self, ngrams: Any, labels: Any, weight: Any, scale: Any) -> Any:  # noqa: ANN401 - TensorFlow has no types
-        variables = [variable.value for variable in self.model.trainable_variables]
-        with tf.GradientTape() as tape:
-            losses = self.task.record_losses(self.model(ngrams, training=True), labels) * weight
-            scaled = tf.reduce_sum(losses) * scale
-        mine = [tf.convert_to_tensor(each) for each in tape.gradient(scaled, variables)]
-        gradients = self.ranks.sum_tensors(mine)
-        if self._max_grad_norm:
-            # Not the optimizer's own: it would clip each rank's part before they are added.
-            gradients, _ = tf.clip_by_global_norm(gradients, self._max_grad_norm)
-        self._optimizer.apply(gradients, self.model.trainable_variables)
-        return tf.reduce_sum(tf.cast(losses, tf.float64))
-
-    def _measure(self, ngrams: Any, labels: Any) -> Any:  # noqa: ANN401 - TensorFlow has no types
-        logits = self.model(ngrams, training=False)
-        losses = self.task.record_losses(logits, labels)
-        right = tf.equal(self.task.predict(logits), labels)
-        return tf.stack([tf.reduce_sum(tf.cast(each, tf.float64)) for each in (losses, right)])
-
-
-def gradient_scale(plan: EpochPlan, step: int) -> float:
-    """What a rank's sum of losses is multiplied with before gradients are added over the ranks."""
-    return 1 / plan.records_in_step(step)
+    Args:
+        plan: the epoch's.
+        step: of the epoch, from 0.
+        together: steps that make an update.
+    """
+    return 1 / records_of_update(plan, step, together)
 
 
 def train_epoch(
-    learner: Learner, batches: Iterable[Batch], plan: EpochPlan, keeping: Keeping[float]
+    learner: Learner,
+    batches: Iterable[Batch],
+    plan: EpochPlan,
+    keeping: Keeping[float],
+    pace: Pace,
 ) -> None:
     """Train on this rank's batches, in step with all other ranks.
 
@@ -86,22 +43,35 @@ def train_epoch(
         learner: updated, and equal on all ranks after every step.
         batches: of this rank; as many as the plan says, or fewer than its steps.
         plan: the epoch's, equal on all ranks.
-        keeping: is told of every step; may save, or end the training, between two.
+        keeping: is told of every step; may save, or end the training, between two updates.
+        pace: is told of every step.
 
     Raises:
         RecordError: a record of this rank cannot be used.
         JobStoppedError, FloatingPointError, CheckpointError: on all ranks alike.
     """
     task, rank = learner.task, learner.ranks.rank
+    together = learner.settings.gradient_accumulation_steps
     mine = encode_ahead(batches, task.encode_texts)
+    pace.begin()
     for step in range(plan.steps):
+        start_s = time.perf_counter()
         encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
+        wait_s = time.perf_counter() - start_s
+        inputs, batch = _inputs(encoded, task), encoded.batch if encoded is not None else None
         weight = 0.0 if encoded is None else 1.0
-        inputs = _inputs(encoded, task)
-        with learner.ranks.attendance.waiting():
-            loss = float(learner.learn(*inputs, weight, gradient_scale(plan, step)))
-        batch = encoded.batch if encoded is not None else None
-        keeping.step_done(plan.records_in_step(step), loss, batch)
+        is_whole = ends_update(plan, step, together)
+        if is_whole:
+            learner.rate.go_to(keeping.progress.step)
+        act = learner.learn if is_whole else learner.prepare
+        with learner.ranks.attendance.waiting(when=is_whole):
+            loss = float(act(*inputs, weight, gradient_scale(plan, step, together)))
+        pace.add(loss, plan.records_in_step(step), wait_s)
+        if is_whole:
+            pace.end_update()
+            keeping.step_done(records_of_update(plan, step, together), loss, batch)
+        else:
+            keeping.part_done(loss, batch)
     keeping.trained()
 
 

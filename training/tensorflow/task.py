@@ -11,11 +11,15 @@ from training.contract.hyperparameters import TrainingHyperparameters
 from training.records import Batch
 from training.records.encoding import Ragged, read_examples
 from training.records.packed import Packed
+from training.tensorflow.precision import product_policy
+from training.tensorflow.schedule import ExactRate
 from training.tensorflow.strings import cut
 from training.tensorflow.vocabulary import SPECIAL_ROWS, Vocabulary
 
 _NO_WORD: Final = "[none]"
 """Listed where there is no word to list, for Keras wants one: no text has it, for its brackets."""
+_FEWEST_COLUMNS: Final = 16
+"""Of compiled models' inputs, which are powers of two."""
 _INITIAL_SCALE: Final = 0.1
 """Deviation of the initial embeddings: small, so that what was never trained says little."""
 
@@ -27,16 +31,6 @@ class Inputs(NamedTuple):
     """Rows of the embedding table, 0 where a record has no more; shape (B, N)."""
     labels: NDArray[Any]
     """0 or 1; shape (B,)."""
-
-
-class _ExactRate(keras.optimizers.schedules.LearningRateSchedule):  # type: ignore[misc] # Keras has no types
-    """A learning rate in the type of the weights: Keras keeps a plain one in its process' type."""
-
-    def __init__(self, learning_rate: float) -> None:
-        self._learning_rate = learning_rate
-
-    def __call__(self, step: Any) -> Any:  # noqa: ANN401, ARG002 - TensorFlow has no types; the same in all steps
-        return tf.constant(self._learning_rate, tf.float64)
 
 
 class TextTask:
@@ -88,22 +82,28 @@ class TextTask:
         lengths = keras.ops.maximum(keras.ops.sum(counted, axis=1, keepdims=True), 1)
         hidden = keras.layers.Dense(
             settings.hidden_dim,
-            dtype=settings.dtype,
+            dtype=product_policy(settings),
             activation="relu",
             kernel_initializer=keras.initializers.GlorotUniform(seed=seeds[1]),
         )(sums / keras.ops.sqrt(lengths))
         logits = keras.layers.Dense(
             1,
-            dtype=settings.dtype,
+            dtype=product_policy(settings),
             kernel_initializer=keras.initializers.GlorotUniform(seed=seeds[2]),
         )(hidden)
-        return keras.Model(ngrams, keras.ops.squeeze(logits, -1))
+        return keras.Model(ngrams, keras.ops.cast(keras.ops.squeeze(logits, -1), settings.dtype))
 
-    def build_optimizer(self, model: keras.Model) -> keras.optimizers.Optimizer:
-        """Make the optimizer of a model's weights, with PyTorch's defaults of AdamW."""
-        optimizer = keras.optimizers.AdamW(
-            _ExactRate(self._hyperparameters.learning_rate), weight_decay=0.01, epsilon=1e-8
-        )
+    def build_optimizer(
+        self, model: keras.Model, rate: ExactRate | None = None
+    ) -> keras.optimizers.Optimizer:
+        """Make the optimizer of a model's weights, with PyTorch's defaults of AdamW.
+
+        Args:
+            model: its weights are to be trained.
+            rate: a learning rate that changes; None: that of the hyperparameters.
+        """
+        rate = rate or ExactRate(self._hyperparameters.learning_rate)
+        optimizer = keras.optimizers.AdamW(rate, weight_decay=0.01, epsilon=1e-8)
         optimizer.build(model.trainable_variables)
         return optimizer
 
@@ -133,6 +133,9 @@ class TextTask:
     def make_inputs(self, ngrams: Ragged, labels: NDArray[np.int64]) -> Inputs:
         """Make arrays of what `encode_texts` returned; labels are 0 or 1."""
         longest = int(np.diff(ngrams.offsets).max(initial=1))
+        if self._hyperparameters.compile:
+            # XLA makes kernels for every shape: let there be few.
+            longest = max(1 << (longest - 1).bit_length(), _FEWEST_COLUMNS)
         return Inputs(ngrams=ngrams.pad(longest), labels=labels.astype(self._hyperparameters.dtype))
 
     def filler(self) -> Inputs:

@@ -16,13 +16,13 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from hashlib import sha256
 
 import keras
 
-from training.checkpoints import CheckpointError
+from training.checkpoints import CheckpointError, Found, Group, find_checkpoint
 from training.contract.breakpoints import START, Breakpoints
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
@@ -39,6 +39,14 @@ from training.contract.layout import (
     TRAIN_CHANNEL,
     VOCABULARY_CHANNEL,
 )
+from training.contract.metrics import (
+    LEARNING_RATE,
+    RECORDS_PER_SECOND,
+    TRAIN_LOSS,
+    VALIDATION_ACCURACY,
+    VALIDATION_LOSS,
+    Metric,
+)
 from training.contract.paths import ContainerPaths
 from training.launcher.exceptions import recorded
 from training.records import (
@@ -54,10 +62,15 @@ from training.records import (
 from training.records.encoding import example_output, read_examples
 from training.records.packed import Packed
 from training.tensorflow.checkpoint import EpochLosses, LearnerTensors
-from training.tensorflow.loop import Learner, train_epoch, validate
+from training.tensorflow.kept_vocabulary import VOCABULARY, read_kept
+from training.tensorflow.learner import Learner
+from training.tensorflow.loop import train_epoch, validate
 from training.tensorflow.model_file import save_model
+from training.tensorflow.pace import Pace
+from training.tensorflow.precision import use_tensor_cores
 from training.tensorflow.ranks import Ranks, join_ranks
 from training.tensorflow.task import TextTask
+from training.tensorflow.tracking import track
 from training.tensorflow.vocabulary import SPECIAL_ROWS, Vocabulary, count_vocabulary
 from training.tensorflow.vocabulary_file import read_vocabulary
 from training.trainer.data import check_plan, train_loader, validation_loader
@@ -66,7 +79,9 @@ from training.trainer.kept import KeptTraining
 from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
 from training.trainer.ranks import check_world
-from training.trainer.report import check_loss, report_epoch, set_up_log, write_data_report
+from training.trainer.report import Validation, check_loss, set_up_log, write_data_report
+from training.trainer.tracking import Tracker
+from training.trainer.updates import updates_per_epoch
 
 _LOG = logging.getLogger(__name__)
 _COUNTING_BATCH_SIZE = 1024
@@ -80,33 +95,49 @@ def main() -> None:
     settings = _settings(paths)
     breakpoints = Breakpoints.from_environment(rank=int(os.environ.get("RANK", "0")))
     breakpoints.reach(START)
-    with join_ranks() as ranks:
+    with (
+        join_ranks() as ranks,
+        track(paths.tensorboard_dir if ranks.is_chief else None) as tracker,
+    ):
         set_up_log(ranks)
         check_world(ranks, cluster)
         if ranks.is_chief:
             check_model_folder(paths.model_dir)
+        use_tensor_cores(settings)
         train_data = train_loader(paths, cluster, settings, ranks)
         validation_data = validation_loader(paths, settings, ranks)
-        task = TextTask(settings, _one_vocabulary(paths, settings, ranks))
-        learner = Learner(task, ranks, dtype=settings.dtype, max_grad_norm=settings.max_grad_norm)
+        found = _find_checkpoint(paths, cluster, ranks)
+        task = TextTask(settings, _one_vocabulary(paths, settings, ranks, found))
+        updates = updates_per_epoch(train_data, settings, ranks) * settings.epochs
+        learner = Learner(task, ranks, settings, total_updates=updates)
         # The channel is replicated, so every rank knows the parts of all.
         parts = EpochPlan(counts=validation_data.counts, batch_size=settings.batch_size)
         plan_epoch = partial(
             agree, train_data, host_rank=cluster.host_rank, all_gather=ranks.all_gather
         )
-        keeping = _keeping(paths, cluster, learner, train_data, settings, breakpoints)
+        job = KeptJob(
+            framework=TENSORFLOW,
+            settings=settings,
+            # A word's row depends on all others.
+            identity={VOCABULARY: task.vocabulary.digest},
+            folder=paths.checkpoint_dir,
+            host=cluster.current_host,
+            found=found,
+        )
+        keeping = _keeping(job, learner, train_data, breakpoints)
+        report = partial(_report_steps, tracker, learner, keeping)
+        pace = Pace(ranks, settings.log_every_steps, report)
         with keeping.until_stopped():
             for epoch in keeping.epochs():
                 start_s, records = time.monotonic(), keeping.progress.records
                 if not keeping.progress.is_trained:
                     plan = plan_epoch(epoch=epoch)
                     check_plan(plan, records)
-                    train_epoch(learner, train_data.epoch(epoch), plan, keeping)
-                pace = (keeping.progress.records - records) / (time.monotonic() - start_s)
+                    train_epoch(learner, train_data.epoch(epoch), plan, keeping, pace)
+                speed = (keeping.progress.records - records) / (time.monotonic() - start_s)
                 validation = validate(learner, validation_data.epoch(0), parts, keeping)
                 check_loss(validation.loss, epoch, settings)
-                if ranks.is_chief:
-                    report_epoch(epoch, keeping.progress.train_loss, pace, validation)
+                _report_epoch(tracker, epoch, keeping.progress.train_loss, speed, validation)
                 keeping.validated()
             _check_equal_weights(learner.model, ranks)
             # One that nothing was left out of.
@@ -118,25 +149,42 @@ def main() -> None:
 
 
 def _keeping(
-    paths: ContainerPaths,
-    cluster: Cluster,
-    learner: Learner,
-    train_data: RecordLoader,
-    settings: TrainingHyperparameters,
-    breakpoints: Breakpoints,
+    job: KeptJob, learner: Learner, train_data: RecordLoader, breakpoints: Breakpoints
 ) -> Keeping[float]:
     """What saves the training, lets it go on, and ends it when the job is told to stop."""
-    job = KeptJob(
-        framework=TENSORFLOW,
-        settings=settings,
-        # A word's row depends on all others.
-        identity={"vocabulary": learner.task.vocabulary.digest},
-        folder=paths.checkpoint_dir,
-        host=cluster.current_host,
-    )
     tensors, losses = LearnerTensors(learner), EpochLosses(learner.ranks)
-    kept = KeptTraining(tensors, losses, train_data, learner.ranks, settings)
+    kept = KeptTraining(tensors, losses, train_data, learner.ranks, job.settings)
     return Keeping(kept, learner.ranks, job, breakpoints)
+
+
+def _find_checkpoint(paths: ContainerPaths, cluster: Cluster, ranks: Ranks) -> Found:
+    group = Group(
+        rank=ranks.rank,
+        local_rank=ranks.local_rank,
+        host=cluster.current_host,
+        all_gather=ranks.all_gather,
+    )
+    return find_checkpoint(paths.checkpoint_dir, group)
+
+
+def _report_steps(
+    tracker: Tracker, learner: Learner, keeping: Keeping[float], numbers: Mapping[Metric, float]
+) -> None:
+    step = keeping.progress.step + 1  # it is told of this one next
+    values = {**numbers, LEARNING_RATE: learner.rate.of(step)}
+    tracker.report(values, epoch=keeping.progress.epoch + 1, step=step)
+
+
+def _report_epoch(
+    tracker: Tracker, epoch: int, loss: float, records_per_second: float, validation: Validation
+) -> None:
+    values = {
+        TRAIN_LOSS: loss,
+        VALIDATION_LOSS: validation.loss,
+        VALIDATION_ACCURACY: validation.accuracy,
+        RECORDS_PER_SECOND: records_per_second,
+    }
+    tracker.report(values, epoch=epoch + 1)
 
 
 def _settings(paths: ContainerPaths) -> TrainingHyperparameters:
@@ -147,17 +195,20 @@ def _settings(paths: ContainerPaths) -> TrainingHyperparameters:
 
 
 def _one_vocabulary(
-    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
+    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks, found: Found
 ) -> Vocabulary:
-    """The vocabulary of all hosts: the one given, else counted from the records of all.
+    """The vocabulary of all hosts: that given, that of the checkpoint, else counted from records.
 
     Raises:
         AgreementError: on all ranks alike: the hosts were given different ones.
+        CheckpointError: on all ranks alike: the checkpoint's is not its own.
     """
     size = settings.vocabulary_size - SPECIAL_ROWS
     folder = paths.channel(VOCABULARY_CHANNEL)
     if folder.is_dir():
         vocabulary = read_vocabulary(folder, size=size, ngrams=settings.ngrams)
+    elif (kept := read_kept(found)) is not None:
+        vocabulary = kept
     else:
         counting = _counting_loader(paths, settings, ranks)
         vocabulary = count_vocabulary(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from training.checkpoints import Group, JobStoppedError, Keeper, KeeperSettings, Progress
+from training.checkpoints import Found, Group, JobStoppedError, Keeper, KeeperSettings, Progress
 from training.contract.breakpoints import EVALUATION, SAVING, STEP, Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.stops import tell_stop
@@ -34,6 +34,8 @@ class KeptJob:
     """Of the checkpoints; where there is none, nothing is saved."""
     host: str
     """This one."""
+    found: Found | None = None
+    """The checkpoint to go on with; None: nobody has looked for it yet."""
 
 
 class Keeping(Generic[LossT]):
@@ -94,7 +96,7 @@ class Keeping(Generic[LossT]):
             CheckpointError: it is of another training.
             StateError: the records of the interrupted epoch are not there any more.
         """
-        self._keeper.restore()
+        self._keeper.restore(self._job.found)
         while self.progress.epoch < self._job.settings.epochs:
             epoch = self.progress.epoch
             if self._keeper.resumed:

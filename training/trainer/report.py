@@ -10,19 +10,10 @@ from dataclasses import dataclass
 from training.contract.cluster import Cluster
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import DATA_DIGEST_VARIABLE, DATA_REPORT_FILE
-from training.contract.metrics import (
-    RECORDS_PER_SECOND,
-    TRAIN_LOSS,
-    VALIDATION_ACCURACY,
-    VALIDATION_LOSS,
-    format_line,
-)
 from training.contract.paths import ContainerPaths
 from training.records import EpochPlan, RecordError, RecordLoader
 from training.trainer.output import explained
 from training.trainer.ranks import JobRanks
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,19 +58,6 @@ def check_loss(loss: float, epoch: int, settings: TrainingHyperparameters) -> No
             f"The validation loss of epoch {epoch + 1} is {loss}: the weights have run away. "
             f"learning_rate is {settings.learning_rate:g}; take a tenth of it."
         )
-
-
-def report_epoch(
-    epoch: int, loss: float, records_per_second: float, validation: Validation
-) -> None:
-    """Log one metric line."""
-    values = {
-        TRAIN_LOSS: loss,
-        VALIDATION_LOSS: validation.loss,
-        VALIDATION_ACCURACY: validation.accuracy,
-        RECORDS_PER_SECOND: records_per_second,
-    }
-    _LOG.info("%s", format_line(epoch + 1, values))
 
 
 def write_data_report(

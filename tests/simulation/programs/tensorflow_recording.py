@@ -10,14 +10,15 @@ from unittest import mock
 from training.records import Batch
 from training.records.encoding import EncodedBatch, encode_ahead
 from training.records.encoding.ahead import Encode
+from training.tensorflow import learner as learning
 from training.tensorflow import loop, train
 
 FILE = Path(os.environ["SM_OUTPUT_DATA_DIR"]) / f"rank-{os.environ['RANK']}.json"
 ids: list[str] = []
-learners: list[loop.Learner] = []
+learners: list[learning.Learner] = []
 
 
-class RecordedLearner(loop.Learner):
+class RecordedLearner(learning.Learner):
     """Remembered, to look at its weights afterwards."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:

@@ -51,8 +51,8 @@ class Toy:
     def trouble(self) -> int:
         return self.bad_step
 
-    def describe_trouble(self, step: int) -> str:
-        return f"rank {self.rank}: the loss of step {step} is nan"
+    def describe_trouble(self, number: int) -> str:
+        return f"rank {self.rank}: the loss of step {number} is nan"
 
 
 @dataclass

@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.schedule import LearningRateFactor, make_schedule
+from training.pytorch.schedule import make_schedule
+from training.trainer.updates import LearningRateFactor
 
 
 def rates(total_updates: int, **values: object) -> list[float]:
