@@ -150,7 +150,8 @@ def test_without_a_checkpoint_folder_a_stop_says_that_nothing_is_saved(tmp_path:
         folder=tmp_path,
         shards=({"a.jsonl": lines(RECORDS)},),
         validation=lines(RECORDS[:5]),
-        hyperparameters={"batch_size": "2", "hash_buckets": "64"},
+        # So many epochs that it is still training when the signal has come through.
+        hyperparameters={"epochs": "100000", "batch_size": "2", "hash_buckets": "64"},
         devices_per_host=1,
         has_checkpoint_folder=False,
     )

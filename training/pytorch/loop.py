@@ -122,7 +122,6 @@ def train_epoch(
     pace.begin()
     with closing(planned_steps(task, batches, plan, ranks)) as steps:
         for step in steps:
-            weight = 0.0 if step.is_filler else 1.0
             with gradients(learner.replica, averaged=step.ends_update):
                 # One record has no variance.
                 with (
@@ -131,12 +130,14 @@ def train_epoch(
                     waiting(when=learner.is_sharded),
                 ):
                     outputs = learner.replica(step.inputs)
-                    losses = task.record_losses(outputs, step.inputs).to(task.dtype) * weight
-                # The mean over ranks of (sum * ranks / records) is the sum over all / records.
+                    losses = task.record_losses(outputs, step.inputs).to(task.dtype)
+                    if step.is_filler:
+                        losses = losses * 0.0
+                total = losses.sum()
                 with waiting():
-                    whole = losses.sum() * (ranks.world_size / step.update_records)
-                    learner.precision.backward(whole)
-            loss = losses.detach().sum()
+                    # The mean over ranks of (sum * ranks / records) is the sum over all / records.
+                    learner.precision.backward(total * (ranks.world_size / step.update_records))
+            loss = total.detach()
             pace.add(loss, step.records, step.wait_s)
             if step.ends_update:
                 with waiting(when=learner.is_sharded):
