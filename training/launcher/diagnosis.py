@@ -41,9 +41,17 @@ class Evidence:
 
     @property
     def killed(self) -> list[int]:
-        """Ranks that a signal ended, other than the one that ends ranks beside a failed one."""
+        """Ranks that a signal ended, other than the one that ends ranks beside a failed one.
+
+        Not those that left an exception: what they said of their end counts. While a rank ends with
+        one, gloo's threads may abort it.
+        """
         codes = sorted(self.exit_codes.items())
-        return [rank for rank, code in codes if code < 0 and -code != signal.SIGTERM]
+        return [
+            rank
+            for rank, code in codes
+            if code < 0 and -code != signal.SIGTERM and rank not in self.exceptions
+        ]
 
     @property
     def silent(self) -> list[int]:

@@ -56,6 +56,12 @@ def test_only_lost_peers_is_secondary() -> None:
     assert LOST in text
 
 
+def test_a_rank_that_is_aborted_while_it_ends_has_only_lost_the_others() -> None:
+    evidence = Evidence(exceptions={0: LOST, 1: LOST}, exit_codes={0: 1, 1: -6})
+    assert not evidence.is_primary
+    assert why(evidence).startswith("Secondary failure on algo-2: ")
+
+
 def test_tensorflow_says_in_one_line_that_it_lost_a_peer() -> None:
     text = why(Evidence(exceptions={0: LOST_OF_TENSORFLOW}, exit_codes={0: 1}))
     assert text.startswith("Secondary failure on algo-2: ")
