@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from evenshard.dataset import SPLITS
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 from training.shards.location import Location
 
 UPLOAD_ORDER: Final = SPLITS
@@ -35,7 +35,7 @@ def upload_dataset(folder: Path, location: Location, store: WritableStore) -> No
         store: where that lies.
 
     Raises:
-        StoreError: S3 refused; it says so if anything is left there.
+        ServiceError: S3 refused; it says so if anything is left there.
     """
     begun: list[str] = []
     try:
@@ -56,8 +56,8 @@ def _take_back(
     while begun:
         try:
             store.delete(begun[-1])
-        except StoreError as error:
-            raise StoreError(
+        except ServiceError as error:
+            raise ServiceError(
                 f"{str(cause) or 'Interrupted.'} Removing what was written failed too: up to "
                 f"{len(begun)} objects are left. Remove them: aws s3 rm --recursive {location}"
             ) from error

@@ -107,7 +107,7 @@ def _s3_writer(location: Location) -> Writer:
 
     Raises:
         UsageError: it is not free.
-        StoreError: S3 cannot be asked.
+        ServiceError: S3 cannot be asked.
     """
     # Writing to a folder needs neither the SDK nor the time that its import takes.
     from evenshard.simulator.s3_objects import open_s3  # noqa: PLC0415 - see above

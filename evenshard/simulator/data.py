@@ -89,7 +89,7 @@ def open_data(data: Path | Location) -> Data:
 
     Raises:
         UsageError: there is none.
-        StoreError: S3 cannot be asked.
+        ServiceError: S3 cannot be asked.
     """
     if isinstance(data, Location):
         return _open_prefix(data)

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from botocore.exceptions import BotoCoreError, ClientError
-
-from evenshard.simulator.errors import DefinitionError, StepFailedError
+from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.functions import FunctionCode
 from evenshard.simulator.registry import Registered
+from evenshard.simulator.service_errors import GET_FUNCTION, REGISTER, explained
 
 Client = Any
 """Of boto3; its stubs for these services are not worth a dependency."""
@@ -39,12 +38,8 @@ class DeployedFunctions:
 
     def function(self, arn: str, path: str) -> FunctionCode:
         """See Functions."""
-        try:
+        with explained(GET_FUNCTION, arn):
             answer = self.client.get_function(FunctionName=arn)
-        except (ClientError, BotoCoreError) as error:
-            raise DefinitionError(
-                path, f"GetFunction {arn}: {error}. Deploy the function."
-            ) from error
         configuration = answer["Configuration"]
         runtime = configuration.get("Runtime", "none")
         if not runtime.startswith(_PYTHON):
@@ -94,8 +89,6 @@ class DeployedRegistry:
     def register(self, group: str, content: Mapping[str, Any]) -> Registered:
         """See ModelRegistry."""
         request = {**content["request"], "ModelPackageGroupName": group}
-        try:
+        with explained(REGISTER, group):
             arn = self.client.create_model_package(**request)["ModelPackageArn"]
-        except (ClientError, BotoCoreError) as error:
-            raise StepFailedError(f"ClientError: {error}") from error
         return Registered(version=int(arn.rpartition("/")[2]), arn=arn)

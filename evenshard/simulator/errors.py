@@ -16,8 +16,8 @@ def internal_failure(error: Exception) -> str:
     return f"InternalFailure: {type(error).__name__}: {error}"
 
 
-class StoreError(RefusedError):
-    """The object store did not do what it was asked: the request, its answer, what to do."""
+class ServiceError(RefusedError):
+    """A service, such as the object store, refused: what was asked, its answer, what to do."""
 
 
 class StepFailedError(Exception):

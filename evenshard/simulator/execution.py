@@ -8,9 +8,9 @@ from evenshard.errors import RefusedError
 from evenshard.simulator.definition import CONDITION, Definition, Step
 from evenshard.simulator.errors import (
     DefinitionError,
+    ServiceError,
     StepFailedError,
     StepStoppedError,
-    StoreError,
     internal_failure,
 )
 from evenshard.simulator.events import Noted, StepEnded, StepStarted
@@ -123,7 +123,7 @@ class Execution:
         except StepStoppedError as error:
             record.status = Status.STOPPED
             self._workspace.report(Noted(text=str(error)))
-        except StoreError as error:
+        except ServiceError as error:
             record.status, record.failure_reason = Status.FAILED, f"ClientError: {error}"
         except (DefinitionError, RefusedError) as error:
             record.status = Status.FAILED

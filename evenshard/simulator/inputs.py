@@ -66,7 +66,7 @@ def lay(share: Share, host: str, folder: Path, store: ObjectStore) -> None:
     The marker of a folder, an object whose key ends with a slash, becomes that folder.
 
     Raises:
-        StoreError: an object is not what it was when it was listed, or cannot be had.
+        ServiceError: an object is not what it was when it was listed, or cannot be had.
     """
     folder.mkdir(parents=True, exist_ok=True)
     bucket, _ = split_uri(share.input.uri)

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Protocol
 
 from evenshard.errors import RefusedError
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 from evenshard.simulator.whole_files import is_unfinished, written_whole
 from training.shards.listing import StoredObject
 
@@ -25,7 +25,7 @@ _SINCE_LISTED: Final = (
 class ObjectStore(Protocol):
     """What a simulation needs of a store. Keys are text; `prefix` is a prefix of that text.
 
-    Where a store cannot do what it is asked, it raises a StoreError that says why.
+    Where a store cannot do what it is asked, it raises a ServiceError that says why.
     """
 
     def list(self, uri: str) -> list[StoredObject]:
@@ -43,7 +43,7 @@ class ObjectStore(Protocol):
             listed: the object as it was listed; another one of its name is refused.
 
         Raises:
-            StoreError: there is none, or it is another one by now.
+            ServiceError: there is none, or it is another one by now.
         """
 
     def upload(self, file: Path, uri: str, kms_key: str | None = None) -> None:
@@ -103,11 +103,11 @@ def place_of(uri: str, name: str, folder: Path) -> Path:
     """The file that an object becomes: `name` below a folder, and nowhere else.
 
     Raises:
-        StoreError: S3 allows such a key, and a folder has no place for it.
+        ServiceError: S3 allows such a key, and a folder has no place for it.
     """
     parts = name.split("/")
     if any(part in ("", ".", "..") for part in parts):
-        raise StoreError(
+        raise ServiceError(
             f"{uri} has no place in a folder: its key has an empty part or one of dots. "
             "Rename the object."
         )
@@ -146,9 +146,9 @@ class LocalObjectStore:
         """See ObjectStore. A copy, so that a program cannot change the original."""
         source = self._file(uri)
         if not source.is_file():
-            raise StoreError(f"Cannot download {uri}: there is no such object. {_SINCE_LISTED}")
+            raise ServiceError(f"Cannot download {uri}: there is no such object. {_SINCE_LISTED}")
         if listed is not None and listed.etag not in ("", self._etag(source)):
-            raise StoreError(f"Cannot download {uri}: it was replaced. {_SINCE_LISTED}")
+            raise ServiceError(f"Cannot download {uri}: it was replaced. {_SINCE_LISTED}")
         with written_whole(file, uri) as unfinished:
             shutil.copyfile(source, unfinished)
 

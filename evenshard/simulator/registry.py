@@ -44,7 +44,7 @@ class ModelRegistry(Protocol):
             content: `request`, the arguments of CreateModelPackage, and what else is known.
 
         Raises:
-            StepFailedError: the registry refuses it.
+            ServiceError: the registry refuses it.
         """
 
 

@@ -16,9 +16,9 @@ import botocore.session
 from botocore import exceptions as sdk
 from botocore.config import Config
 
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 from evenshard.simulator.objects import split_uri
-from evenshard.simulator.s3_errors import (
+from evenshard.simulator.service_errors import (
     CONNECT,
     DELETE,
     DOWNLOAD,
@@ -66,7 +66,7 @@ def open_s3(*, attempts: int | None = None, part_bytes: int = _PART_BYTES) -> S3
         part_bytes: of large uploads, 5 MiB or more.
 
     Raises:
-        StoreError: the user's AWS settings make no sense.
+        ServiceError: the user's AWS settings make no sense.
     """
     with explained(CONNECT, "S3"):
         core = botocore.session.get_session()
@@ -78,7 +78,7 @@ def open_s3(*, attempts: int | None = None, part_bytes: int = _PART_BYTES) -> S3
         try:
             client = boto3.Session(botocore_session=core).client("s3", config=config)
         except ValueError as error:  # botocore's word for a URL that is none
-            raise StoreError(
+            raise ServiceError(
                 f"Cannot open S3: {error}. Write AWS_ENDPOINT_URL as http://127.0.0.1:5005, or "
                 "unset it."
             ) from error
@@ -118,7 +118,7 @@ class S3ObjectStore:
         try:
             with explained(DOWNLOAD, uri):
                 self._receive(uri, content, None)
-        except StoreError as error:
+        except ServiceError as error:
             if (
                 isinstance(error.__cause__, sdk.ClientError)
                 and code_of(error.__cause__) in NOT_FOUND
@@ -239,7 +239,7 @@ def _copy(body: _Content, target: BinaryIO) -> int:
 
 def _check_size(uri: str, written: int, expected: int) -> None:
     if written != expected:
-        raise StoreError(
+        raise ServiceError(
             f"Cannot download {uri}: {written:,} bytes came, and it has {expected:,}. Something "
             "between here and the store changes contents, or the object was replaced: start again."
         )

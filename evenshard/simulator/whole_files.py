@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 
 _PREFIX: Final = ".evenshard-unfinished-"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -28,7 +28,7 @@ def written_whole(file: Path, uri: str) -> Iterator[Path]:
         uri: the object whose content it gets, for messages.
 
     Raises:
-        StoreError: the disk is full, or the file's place is taken or closed to us.
+        ServiceError: the disk is full, or the file's place is taken or closed to us.
     """
     unfinished = file.with_name(f"{_PREFIX}{secrets.token_hex(8)}")
     try:
@@ -38,7 +38,7 @@ def written_whole(file: Path, uri: str) -> Iterator[Path]:
     except FileNotFoundError:
         raise  # what was to be copied is gone: nothing is wrong with the file that is written
     except OSError as error:
-        raise StoreError(
+        raise ServiceError(
             f"Cannot write {uri} to {file}: {error.strerror or error}. {_advice(error)}"
         ) from error
     finally:

@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import boto3
 
@@ -57,13 +57,18 @@ class FaultyServer:
         return {**CREDENTIALS, "AWS_ENDPOINT_URL": self.url}
 
     def client(self) -> "S3Client":
-        """A client of the test's own."""
-        return boto3.client(
-            "s3",
-            endpoint_url=self.url,
-            region_name="us-east-1",
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",  # noqa: S106 - the emulator takes any
+        """A client of S3, the test's own."""
+        return self._session().client("s3", endpoint_url=self.url)
+
+    def sagemaker(self) -> Any:  # noqa: ANN401 - its stubs are not worth a dependency
+        """A client of SageMaker, the test's own."""
+        return self._session().client("sagemaker", endpoint_url=self.url)
+
+    def _session(self) -> boto3.Session:
+        return boto3.Session(
+            region_name=CREDENTIALS["AWS_REGION"],
+            aws_access_key_id=CREDENTIALS["AWS_ACCESS_KEY_ID"],
+            aws_secret_access_key=CREDENTIALS["AWS_SECRET_ACCESS_KEY"],
         )
 
     def put_shards(self, bucket: str, prefix: str) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 from evenshard.simulator.faults import parse_fault
 from evenshard.simulator.injection import FaultPlan
 from evenshard.simulator.s3_objects import S3ObjectStore, open_s3
@@ -100,6 +100,8 @@ def test_checkpoints_that_cannot_be_kept_end_the_job_with_a_reason(
             code="AccessDenied",
         )
     )
-    with pytest.raises(StoreError, match=r"upload s3://data/checkpoints/algo-.*s3:PutObject there"):
+    with pytest.raises(
+        ServiceError, match=r"upload s3://data/checkpoints/algo-.*s3:PutObject there"
+    ):
         run_training(run)
     assert not any(key.startswith("checkpoints/") for key in server.keys("data"))

@@ -4,13 +4,17 @@ In each case nothing half-written is taken for whole: the files and objects that
 compared. `test_faulty_runs.py` has the faults that a whole run meets.
 """
 
-from collections.abc import Callable
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
+import boto3
 import pytest
 
 from evenshard.simulator.assignment import parse_assignment
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.deployed import DeployedFunctions, DeployedRegistry
+from evenshard.simulator.errors import ServiceError
 from evenshard.simulator.inputs import JobInput, lay, share_out
 from evenshard.simulator.s3_objects import S3ObjectStore, open_s3
 from tests.emulator.faulty_server import FOREVER, Change, Rule
@@ -55,7 +59,7 @@ ALL = ["train/part-0.jsonl", "train/part-1.jsonl", "train/part-2.jsonl"]
 
 
 def refusal(lay_channel: LayChannel) -> str:
-    with pytest.raises(StoreError) as error:
+    with pytest.raises(ServiceError) as error:
         lay_channel()
     return str(error.value)
 
@@ -114,6 +118,57 @@ def test_a_throttled_api_is_waited_for_and_then_told(
     )
 
 
+@pytest.fixture
+def group(server: FaultyServer) -> Iterator[str]:
+    """An empty model package group."""
+    name = f"group-{uuid.uuid4().hex}"
+    server.sagemaker().create_model_package_group(ModelPackageGroupName=name)
+    yield name
+    server.rules()
+
+
+def versions(server: FaultyServer, group: str) -> list[int]:
+    listed = server.sagemaker().list_model_packages(ModelPackageGroupName=group)
+    return [one["ModelPackageVersion"] for one in listed["ModelPackageSummaryList"]]
+
+
+THROTTLED = Rule(
+    operation="CreateModelPackage", status=400, code="ThrottlingException", message="Rate exceeded"
+)
+
+
+def test_a_throttled_registry_is_waited_for_and_counts_one_version(
+    server: FaultyServer, group: str
+) -> None:
+    server.rules(THROTTLED)
+    registered = DeployedRegistry(boto3.client("sagemaker")).register(group, {"request": {}})
+    assert (registered.version, versions(server, group)) == (1, [1])
+    assert len(server.requests("CreateModelPackage")) == 2
+
+
+def test_a_registry_that_stays_throttled_is_told(
+    server: FaultyServer, group: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "2")
+    server.rules(replace(THROTTLED, times=FOREVER))
+    with pytest.raises(ServiceError) as error:
+        DeployedRegistry(boto3.client("sagemaker")).register(group, {"request": {}})
+    assert str(error.value) == (
+        f"Cannot register a version in {group}: ThrottlingException: Rate exceeded (2 attempts). "
+        "Too many requests at once. Start again later, or allow more attempts with "
+        "AWS_MAX_ATTEMPTS."
+    )
+    assert versions(server, group) == []
+
+
+def test_a_function_that_is_not_deployed_is_told(server: FaultyServer, tmp_path: Path) -> None:
+    arn = "arn:aws:lambda:us-east-1:123456789012:function:gone"
+    functions = DeployedFunctions(boto3.client("lambda"), tmp_path, server.environment)
+    told = rf"^Cannot get the function {arn}: ResourceNotFoundException: .* Deploy it to this"
+    with pytest.raises(ServiceError, match=told):
+        functions.function(arn, "Steps.Look.FunctionArn")
+
+
 def test_a_denied_prefix_names_the_permission(
     server: FaultyServer, lay_channel: LayChannel, bucket: str, tmp_path: Path
 ) -> None:
@@ -149,7 +204,7 @@ def test_a_missing_kms_key_is_told_and_leaves_no_object(
             for operation in ("PutObject", "CreateMultipartUpload")
         )
     )
-    with pytest.raises(StoreError) as error:
+    with pytest.raises(ServiceError) as error:
         store.upload(tmp_path / "model", f"s3://{bucket}/model", "key/gone")
     assert str(error.value) == (
         f"Cannot upload s3://{bucket}/model: KMS.NotFoundException: Key 'key/gone' does not exist. "
@@ -200,7 +255,7 @@ def test_an_object_that_shrinks_after_the_listing_is_noticed_without_etags(
     lay_channel()
     [listed] = store.list(f"s3://{bucket}/data/train/part-1.jsonl")
     shorter = type(listed)(listed.key, listed.size_bytes + 1)
-    with pytest.raises(StoreError, match=r"100,000 bytes came, and it has 100,001\. Something"):
+    with pytest.raises(ServiceError, match=r"100,000 bytes came, and it has 100,001\. Something"):
         store.download(f"s3://{bucket}/data/train/part-1.jsonl", tmp_path / "copy", shorter)
     assert not (tmp_path / "copy").exists()
 
@@ -231,7 +286,7 @@ def test_an_upload_in_parts_that_fails_leaves_neither_object_nor_parts(
     server.rules(
         Rule(operation="UploadPart", first=2, times=FOREVER, status=500, code="InternalError")
     )
-    with pytest.raises(StoreError) as error:
+    with pytest.raises(ServiceError) as error:
         open_s3(attempts=2, part_bytes=5 * MIB).upload(tmp_path / "model", f"s3://{bucket}/model")
     assert str(error.value) == (
         f"Cannot upload s3://{bucket}/model: InternalError: injected (2 attempts). The service "

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evenshard.simulator.assignment import parse_assignment
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 from evenshard.simulator.inputs import JobInput, lay, share_out
 from evenshard.simulator.s3_objects import S3ObjectStore, open_s3
 from tests.emulator.faulty_server import Rule
@@ -61,7 +61,7 @@ def test_what_is_not_there_is_not_read(store: S3ObjectStore, bucket: str) -> Non
     with pytest.raises(FileNotFoundError, match=f"There is no object s3://{bucket}/none"):
         store.read(f"s3://{bucket}/none")
     with pytest.raises(
-        StoreError, match=r"Cannot list s3://no-such-bucket/x/: NoSuchBucket.* name"
+        ServiceError, match=r"Cannot list s3://no-such-bucket/x/: NoSuchBucket.* name"
     ):
         store.list("s3://no-such-bucket/x/")
 
@@ -132,7 +132,7 @@ def test_channels_hold_what_a_folder_can_hold(
         ("train/b/c", "One object has the name of the folder of another"),
     ):
         client.put_object(Bucket=bucket, Key=key, Body=b"x")
-        with pytest.raises(StoreError, match=reason):
+        with pytest.raises(ServiceError, match=reason):
             lay_all()
         client.delete_object(Bucket=bucket, Key=key)
     assert not (tmp_path.parent / "outside").exists()
@@ -167,7 +167,7 @@ def test_no_region_is_needed_and_credentials_are(
     assert server.keys(bucket) == ["a"]
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    with pytest.raises(StoreError) as error:
+    with pytest.raises(ServiceError) as error:
         open_s3().list(f"s3://{bucket}/")
     assert str(error.value) == (
         f"Cannot list s3://{bucket}/: Unable to locate credentials. Log in (aws sso login) or "
@@ -181,6 +181,6 @@ def test_attempts_are_those_of_the_environment(
 ) -> None:
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     server.rules(Rule(operation="ListObjectsV2", status=500, code="InternalError"))
-    with pytest.raises(StoreError, match=r"InternalError: injected\. The service itself failed"):
+    with pytest.raises(ServiceError, match=r"InternalError: injected\. The service itself failed"):
         open_s3().list(f"s3://{bucket}/")
     assert open_s3().list(f"s3://{bucket}/") == []

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from evenshard.dataset_upload import upload_dataset
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 from tests.unit.simulator.memory_store import MemoryStore
 from training.shards.location import Location
 
@@ -28,7 +28,7 @@ class BrokenStore(MemoryStore):
     def delete(self, uri: str) -> None:
         self.deletions -= 1
         if self.deletions < 0:
-            raise StoreError(f"Cannot delete {uri}.")
+            raise ServiceError(f"Cannot delete {uri}.")
         super().delete(uri)
 
 
@@ -53,7 +53,7 @@ def test_a_dataset_has_its_test_set_last(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("uploads", range(4))
-@pytest.mark.parametrize("error", [StoreError("Cannot upload."), KeyboardInterrupt()])
+@pytest.mark.parametrize("error", [ServiceError("Cannot upload."), KeyboardInterrupt()])
 def test_what_was_written_is_removed(folder: Path, uploads: int, error: BaseException) -> None:
     store = BrokenStore(uploads=uploads, deletions=9, error=error)
     with pytest.raises(type(error)):
@@ -63,11 +63,11 @@ def test_what_was_written_is_removed(folder: Path, uploads: int, error: BaseExce
 
 @pytest.mark.parametrize(
     ("error", "words"),
-    [(StoreError("Cannot upload."), "Cannot upload."), (KeyboardInterrupt(), "Interrupted.")],
+    [(ServiceError("Cannot upload."), "Cannot upload."), (KeyboardInterrupt(), "Interrupted.")],
 )
 def test_what_cannot_be_removed_is_told(folder: Path, error: BaseException, words: str) -> None:
     store = BrokenStore(uploads=3, deletions=1, error=error)
-    with pytest.raises(StoreError) as told:
+    with pytest.raises(ServiceError) as told:
         upload_dataset(folder, LOCATION, store)
     assert str(told.value) == (
         f"{words} Removing what was written failed too: up to 3 objects are left. "

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 from evenshard.simulator.whole_files import is_unfinished, written_whole
 
 
@@ -38,7 +38,7 @@ def test_what_went_wrong_leaves_what_was_there(tmp_path: Path, error: BaseExcept
 
 def test_a_full_disk_says_what_to_do(tmp_path: Path) -> None:
     file = tmp_path / "file"
-    with pytest.raises(StoreError) as error:
+    with pytest.raises(ServiceError) as error:
         write_half(file, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     assert str(error.value) == (
         f"Cannot write s3://b/k to {file}: No space left on device. Free disk space there: every "
@@ -49,11 +49,11 @@ def test_a_full_disk_says_what_to_do(tmp_path: Path) -> None:
 
 def test_a_name_that_is_a_folder_is_told(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("an object")
-    with pytest.raises(StoreError, match="One object has the name of the folder of another"):
+    with pytest.raises(ServiceError, match="One object has the name of the folder of another"):
         written_whole(tmp_path / "a" / "b", "s3://b/a/b").__enter__()
     (tmp_path / "c" / "d").mkdir(parents=True)
     with (
-        pytest.raises(StoreError, match="One object has the name of the folder of another"),
+        pytest.raises(ServiceError, match="One object has the name of the folder of another"),
         written_whole(tmp_path / "c", "s3://b/c") as unfinished,
     ):
         unfinished.write_text("x")

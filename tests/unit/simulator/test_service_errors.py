@@ -1,17 +1,25 @@
-"""Each way in which S3 can fail, in words that say what to do."""
+"""Each way in which a service can fail, in words that say what to do."""
 
 import pytest
 from botocore import exceptions as sdk
 
-from evenshard.simulator.errors import StoreError
-from evenshard.simulator.s3_errors import DELETE, DOWNLOAD, LIST, UPLOAD, Operation, explained
+from evenshard.simulator.errors import ServiceError
 from evenshard.simulator.s3_objects import open_s3
+from evenshard.simulator.service_errors import (
+    DELETE,
+    DOWNLOAD,
+    LIST,
+    REGISTER,
+    UPLOAD,
+    Operation,
+    explained,
+)
 
 URI = "s3://bucket/key"
 
 
 def words_for(error: Exception, operation: Operation = DOWNLOAD) -> str:
-    with pytest.raises(StoreError) as refusal, explained(operation, URI):
+    with pytest.raises(ServiceError) as refusal, explained(operation, URI):
         raise error
     assert refusal.value.__cause__ is error
     return str(refusal.value)
@@ -32,6 +40,7 @@ def answer(code: str, message: str = "Words.", *, retries: int = 0) -> sdk.Clien
         (DOWNLOAD, "download", "needs s3:GetObject there, and kms:Decrypt on the key that"),
         (UPLOAD, "upload", "needs s3:PutObject there, and kms:GenerateDataKey on the key that"),
         (DELETE, "delete", "needs s3:DeleteObject there."),
+        (REGISTER, "register a version in", "needs sagemaker:CreateModelPackage there."),
     ],
 )
 def test_a_denial_names_the_permission(operation: Operation, asked: str, needs: str) -> None:
@@ -55,7 +64,10 @@ def test_a_denial_names_the_permission(operation: Operation, asked: str, needs: 
         ("InternalError", "The service itself failed. Start again later"),
         ("PermanentRedirect", "Set AWS_REGION to the region of the bucket"),
         ("RequestTimeTooSkewed", "Set this machine's clock"),
-        ("NeverHeardOf", "says what the code means"),
+        ("ResourceNotFoundException", "Deploy it to this account and region"),
+        ("ValidationException", "Mend what it names"),
+        ("InternalFailure", "The service itself failed."),
+        ("NeverHeardOf", "says what that means"),
     ],
 )
 def test_every_answer_says_what_to_do(code: str, advice: str) -> None:
@@ -85,7 +97,7 @@ def test_an_answer_without_words_has_no_empty_ones() -> None:
         (sdk.EndpointConnectionError(endpoint_url="http://127.0.0.1:9"), "does anything listen"),
         (sdk.ReadTimeoutError(endpoint_url="http://127.0.0.1:9"), "does anything listen there?"),
         (sdk.IncompleteReadError(actual_bytes=1, expected_bytes=2), "The transfer broke off"),
-        (sdk.ParamValidationError(report="x"), "says what the code means"),
+        (sdk.ParamValidationError(report="x"), "says what that means"),
     ],
 )
 def test_what_never_reached_the_service_says_what_to_do(error: Exception, advice: str) -> None:
@@ -101,9 +113,9 @@ def test_other_errors_are_left_as_they_are() -> None:
 
 def test_settings_that_make_no_sense_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "nobody")
-    with pytest.raises(StoreError, match=r"nobody\) could not be found. Set AWS_PROFILE to one"):
+    with pytest.raises(ServiceError, match=r"nobody\) could not be found. Set AWS_PROFILE to one"):
         open_s3()
     monkeypatch.delenv("AWS_PROFILE")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "127.0.0.1:5005")
-    with pytest.raises(StoreError, match="Write AWS_ENDPOINT_URL as http://"):
+    with pytest.raises(ServiceError, match="Write AWS_ENDPOINT_URL as http://"):
         open_s3()

@@ -1,7 +1,7 @@
-"""What S3 refused, in words: what was asked, what the service said, what to do about it.
+"""What a service refused, in words: what was asked, what it said, what to do about it.
 
-Codes: "Error responses" of the S3 API reference; requests without a body in the answer (HEAD) give
-the bare HTTP status instead.
+Codes: "Error responses" of the S3 API reference, "Common errors" of Lambda's and SageMaker's.
+Requests without a body in the answer (HEAD) give the bare HTTP status instead.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from typing import Final
 
 from botocore import exceptions as sdk
 
-from evenshard.simulator.errors import StoreError
+from evenshard.simulator.errors import ServiceError
 
 NOT_FOUND: Final = frozenset({"NoSuchKey", "404"})
 
@@ -35,6 +35,8 @@ UPLOAD: Final = Operation(
 )
 DELETE: Final = Operation(verb="delete", permission="s3:DeleteObject")
 CONNECT: Final = Operation(verb="open", permission="")
+GET_FUNCTION: Final = Operation(verb="get the function", permission="lambda:GetFunction")
+REGISTER: Final = Operation(verb="register a version in", permission="sagemaker:CreateModelPackage")
 
 _LOG_IN: Final = (
     "Log in (aws sso login) or export AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and choose the "
@@ -44,14 +46,42 @@ _EXPIRED: Final = frozenset(
     {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"}
 )
 _THROTTLED: Final = frozenset(
-    {"SlowDown", "503", "ThrottlingException", "Throttling", "RequestLimitExceeded", "429"}
+    {
+        "429",
+        "503",
+        "RequestLimitExceeded",
+        "SlowDown",
+        "Throttling",
+        "ThrottlingException",
+        "TooManyRequestsException",
+    }
+)
+_BROKEN: Final = frozenset(
+    {
+        "500",
+        "502",
+        "504",
+        "InternalError",
+        "InternalFailure",
+        "ServiceException",
+        "ServiceUnavailable",
+        "ServiceUnavailableException",
+    }
+)
+_UNKNOWN: Final = frozenset(
+    {
+        "InvalidAccessKeyId",
+        "InvalidToken",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
 )
 _AGAIN_LATER: Final = "Start again later, or allow more attempts with AWS_MAX_ATTEMPTS."
 _REGION: Final = "Set AWS_REGION to the region of the bucket."
 _REACH: Final = (
     "Check the network, and AWS_ENDPOINT_URL where it is set: does anything listen there?"
 )
-_OWN_WORDS: Final = 'The S3 API reference, "Error responses", says what the code means.'
+_OWN_WORDS: Final = "The API reference of the service says what that means."
 
 _BY_CODE: Final[Mapping[frozenset[str], str]] = {
     frozenset({"NoSuchBucket"}): (
@@ -71,20 +101,22 @@ _BY_CODE: Final[Mapping[frozenset[str], str]] = {
     frozenset(
         {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"}
     ): (f"The credentials have expired. {_LOG_IN}"),
-    frozenset({"InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch"}): (
-        f"These are no credentials of an account. {_LOG_IN}"
-    ),
+    _UNKNOWN: (f"These are no credentials of an account. {_LOG_IN}"),
     frozenset({"RequestTimeTooSkewed"}): "Set this machine's clock.",
     frozenset(
         {"SlowDown", "503", "ThrottlingException", "Throttling", "RequestLimitExceeded", "429"}
     ): (f"Too many requests at once. {_AGAIN_LATER}"),
-    frozenset({"InternalError", "ServiceUnavailable", "500", "502", "504"}): (
-        f"The service itself failed. {_AGAIN_LATER}"
-    ),
+    _BROKEN: f"The service itself failed. {_AGAIN_LATER}",
     frozenset({"PermanentRedirect", "301", "AuthorizationHeaderMalformed"}): _REGION,
+    frozenset({"ResourceNotFound", "ResourceNotFoundException"}): (
+        "Deploy it to this account and region, or correct its name."
+    ),
+    frozenset(
+        {"ValidationException"}
+    ): "Mend what it names: in the definition, or what is deployed.",
     frozenset({"InvalidObjectState"}): "It is archived: restore it (aws s3api restore-object).",
 }
-_DENIED: Final = frozenset({"AccessDenied", "403", "AllAccessDisabled"})
+_DENIED: Final = frozenset({"AccessDenied", "AccessDeniedException", "403", "AllAccessDisabled"})
 _BY_TYPE: Final[tuple[tuple[tuple[type[Exception], ...], str], ...]] = (
     ((sdk.NoCredentialsError, sdk.PartialCredentialsError, sdk.NoAuthTokenError), _LOG_IN),
     (
@@ -102,23 +134,25 @@ _BY_TYPE: Final[tuple[tuple[tuple[type[Exception], ...], str], ...]] = (
 
 
 @contextmanager
-def explained(operation: Operation, uri: str) -> Iterator[None]:
-    """Turn what the SDK raises into a StoreError.
+def explained(operation: Operation, subject: str) -> Iterator[None]:
+    """Turn what the SDK raises into a ServiceError.
 
     Args:
         operation: what is asked for.
-        uri: of which object, or of which prefix.
+        subject: of which object, prefix, function or group.
 
     Raises:
-        StoreError: the service refused, or cannot be reached.
+        ServiceError: the service refused, or cannot be reached.
     """
     try:
         yield
     except sdk.ClientError as error:
-        raise StoreError(f"Cannot {operation.verb} {uri}: {_answer(error, operation)}") from error
+        raise ServiceError(
+            f"Cannot {operation.verb} {subject}: {_answer(error, operation)}"
+        ) from error
     except sdk.BotoCoreError as error:
-        raise StoreError(
-            f"Cannot {operation.verb} {uri}: {_sentence(str(error))} {_by_type(error)}"
+        raise ServiceError(
+            f"Cannot {operation.verb} {subject}: {_sentence(str(error))} {_by_type(error)}"
         ) from error
 
 
