@@ -9,6 +9,7 @@ from training.records.errors import AgreementError
 from training.records.holdings import AllGather, Holder, exchange_holdings
 from training.records.loader import RecordLoader
 from training.records.plan import EpochPlan
+from training.records.schemas import check_schemas, digest_schema
 
 RANKS_IN_A_MESSAGE = 8
 """Ranks a message lists before it only counts the rest."""
@@ -40,6 +41,7 @@ class _Statement(NamedTuple):
     parts: int
     listing_digest: int
     shards: int
+    schema_digest: int
     host_records: int
     records: int
 
@@ -74,8 +76,8 @@ def agree(loader: RecordLoader, *, epoch: int, host_rank: int, all_gather: AllGa
 
     Raises:
         AgreementError: On all ranks alike: seeds, epochs or loader settings differ; the ranks of a
-            host saw different shards or do not cut them into the same parts; or two hosts hold a
-            shard in common.
+            host saw different shards or do not cut them into the same parts; two hosts hold a
+            shard in common; or their shards are of different formats or columns.
         StateError: On all ranks alike: an interrupted epoch needs shards that no host holds.
     """
     statements = meet(loader, epoch=epoch, host_rank=host_rank, all_gather=all_gather)
@@ -126,6 +128,7 @@ def meet(
         parts=loader.parts,
         listing_digest=loader.listing_digest,
         shards=len(loader.shards),
+        schema_digest=digest_schema(loader),
         host_records=sum(loader.counts),
         records=segment.records if segment.records is not None else UNCOUNTED,
     )
@@ -139,6 +142,8 @@ def meet(
         _check_host(host, ranks, statements)
     hosts = [statements[ranks[0]] for ranks in ranks_of_hosts.values()]
     _check_replication(hosts)
+    digests = [statement.schema_digest for statement in statements]
+    check_schemas(loader, digests, host_rank=host_rank, all_gather=all_gather)
     _check_holdings(loader, statements, hosts, all_gather)
     return statements
 

@@ -14,7 +14,7 @@ from training.records.formats.csv_index import (
     read_header,
 )
 from training.records.formats.csv_records import CsvRecords
-from training.records.formats.line_blocks import LineReader
+from training.records.formats.line_reader import LineReader
 from training.records.formats.protocol import BlockRef, FormatSettings, ShardIndex
 from training.records.formats.tables import TABLE_OUTPUTS, TableRecords
 from training.records.reading import open_shard
@@ -60,6 +60,11 @@ class CsvFormat:
         self._quoted_newlines = quoted_newlines
         self._reader = LineReader()
         self._first: tuple[str, tuple[str, ...]] | None = None
+
+    @property
+    def columns(self) -> str | None:
+        """All names of the header, see ShardFormat."""
+        return None if self._first is None else ", ".join(self._first[1])
 
     def index(self, shard: Shard, *, count: bool) -> ShardIndex:
         """Read the header, and the rest too if asked or with `quoted_newlines`; see ShardFormat.

@@ -55,6 +55,11 @@ class ParquetFormat:
         self._footers: OrderedDict[str, pq.FileMetaData] = OrderedDict()
         self._lock = Lock()
 
+    @property
+    def columns(self) -> str | None:
+        """The chosen columns and their types, see ShardFormat."""
+        return None if self._first is None else _described(self._first[1])
+
     def index(self, shard: Shard, *, count: bool) -> ShardIndex:  # noqa: ARG002 - always known
         """Read the footer, which holds all counts; see ShardFormat.
 

@@ -124,6 +124,14 @@ class ShardFormat(Protocol):
         """Which of OUTPUTS it offers; the first is its default."""
         ...
 
+    @property
+    def columns(self) -> str | None:
+        """The columns that it has found, all shards alike, in words: "text: string".
+
+        None: it has none, or has indexed no shard yet.
+        """
+        ...
+
     def index(self, shard: Shard, *, count: bool) -> ShardIndex:
         """Find the blocks of one shard.
 

@@ -32,6 +32,7 @@ class TarFormat:
 
     name = "tar"
     outputs = SAMPLE_OUTPUTS
+    columns = None
 
     def __init__(self, *, block_bytes: int) -> None:
         """Set the bytes that the samples of a block reach together, 1 or more."""
