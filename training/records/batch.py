@@ -159,19 +159,18 @@ class Demand:
             self.is_waiting = True
 
 
-def convert(source: Iterable[Chunk], output: Output, demand: Demand) -> Iterator[Converted]:
-    """Convert whole chunks: arrays always, and strings unless somebody waits for them.
+def converted(chunk: Chunk, output: Output, demand: Demand) -> Converted:
+    """Convert a whole chunk: to arrays always, and to strings unless somebody waits for it.
 
     Who waits is faster, and finds strings in the processor's cache that were made just now.
     """
     at_once = output.objects_at_once
-    for chunk in source:
-        data = None
-        if at_once is None or (at_once > 1 and not demand.is_waiting):
-            # Where a record is damaged, the batches before it are still to be handed out.
-            with suppress(RecordError):
-                data = chunk.rows.output(output.kind)
-        yield Converted(chunk, data)
+    data = None
+    if at_once is None or (at_once > 1 and not demand.is_waiting):
+        # Where a record is damaged, the batches before it are still to be handed out.
+        with suppress(RecordError):
+            data = chunk.rows.output(output.kind)
+    return Converted(chunk, data)
 
 
 def batches(source: Iterable[Converted], output: Output, batch_size: int) -> Iterator[Batch]:

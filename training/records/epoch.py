@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.batch import Batch, Demand, Output, batches, convert
-from training.records.prefetch import prefetched
+from training.records.batch import Batch, Demand, Output, batches, converted
+from training.records.prefetch import finished_ahead, prefetched
 from training.records.segment import Place, Segment
 from training.records.settings import LoaderSettings
 from training.records.state import RankState
@@ -22,8 +23,9 @@ step longer than to cut a batch off one: with 32 records a batch, far fewer than
 WINDOWS_AHEAD = 1
 """Windows read ahead of the one whose records are copied."""
 
-CHUNKS_AHEAD = 2
-"""Chunks made ahead of the one in use: enough for the time that reading a window takes."""
+CHUNKS_AHEAD = 1
+"""Chunks converted ahead of the one in use. One more is made, and converted when its turn comes:
+together enough for the time that reading a window takes."""
 
 
 class RecordEpoch(Iterator[Batch]):
@@ -136,7 +138,9 @@ def read_batches(
         windows = prefetched(windows, ahead=WINDOWS_AHEAD)
     chunks = reader.chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size)
     demand = Demand()
-    made = convert(chunks, output, demand)
+    convert = partial(converted, output=output, demand=demand)
     if settings.prefetch:
-        made = prefetched(made, ahead=CHUNKS_AHEAD)
+        made = finished_ahead(chunks, convert, ahead=CHUNKS_AHEAD)
+    else:
+        made = map(convert, chunks)
     yield from batches(demand.watch(made), output, size)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.records.host_data import write_shards
 from training.records import find_shards
-from training.records.batch import OUTPUTS, Converted, Demand, batches, convert
+from training.records.batch import OUTPUTS, Converted, Demand, batches, converted
 from training.records.formats.lines import LinesFormat
 from training.records.formats.protocol import BlockRef
 from training.records.windows import Chunk, WindowPlace
@@ -32,16 +32,16 @@ def test_strings_are_made_ahead_unless_somebody_waits(
     tmp_path: Path, kind: str, made: list[bool]
 ) -> None:
     demand = Demand()
-    chunks = demand.watch(convert(_chunks(tmp_path), OUTPUTS[kind], demand))
+    chunks = (converted(chunk, OUTPUTS[kind], demand) for chunk in _chunks(tmp_path))
     # Nobody waits for the first chunk, but the consumer is back at once for the second one.
-    assert [chunk.data is not None for chunk in chunks] == made
+    assert [chunk.data is not None for chunk in demand.watch(chunks)] == made
 
 
 @pytest.mark.parametrize("batch_size", [1, 32, 300, 7000])
 @pytest.mark.parametrize("kind", ["str", "packed"])
 def test_batches_do_not_depend_on_who_converts(tmp_path: Path, kind: str, batch_size: int) -> None:
     output = OUTPUTS[kind]
-    ahead = convert(_chunks(tmp_path), output, Demand())
+    ahead = (converted(chunk, output, Demand()) for chunk in _chunks(tmp_path))
     late = (Converted(chunk, None) for chunk in _chunks(tmp_path))
     made = [
         (str(batch.data), batch.offset, len(batch)) for batch in batches(ahead, output, batch_size)

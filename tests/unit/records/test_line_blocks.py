@@ -6,8 +6,9 @@ import pytest
 
 from tests.unit.records.host_data import write_shards
 from training.records import RecordError, Shard, find_shards
-from training.records.formats import line_blocks
-from training.records.formats.line_blocks import LineReader, index_lines
+from training.records.formats import line_blocks, line_reader
+from training.records.formats.line_blocks import index_lines
+from training.records.formats.line_reader import LineReader
 from training.records.formats.protocol import BlockRef
 
 MARK = b"\xef\xbb\xbf"
@@ -113,7 +114,7 @@ def test_locates_each_line(tmp_path: Path, block_bytes: int) -> None:
 def test_a_line_longer_than_many_blocks_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line_blocks, "SLACK_BYTES", 1)
+    monkeypatch.setattr(line_reader, "SLACK_BYTES", 1)
     long = bytes(range(32, 127)) * 1000
     (shard,) = _shards(tmp_path, [b"a\n" + long + b"\nb\n"])
     refs = _refs(shard, 64)

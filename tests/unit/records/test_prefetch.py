@@ -5,7 +5,7 @@ from itertools import islice
 
 import pytest
 
-from training.records.prefetch import prefetched
+from training.records.prefetch import finished_ahead, prefetched
 
 
 class Source:
@@ -60,6 +60,34 @@ def test_makes_no_more_items_than_it_may(ahead: int) -> None:
         source.wait_until_made(asked + ahead)
         assert source.made == asked + ahead
     del items
+
+
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_takes_one_more_item_than_it_finishes(ahead: int) -> None:
+    source, finished = Source(100), Source(100)
+    numbers = finished.items()
+    items = finished_ahead(source.items(), lambda item: (item, next(numbers)), ahead=ahead)
+    for asked in range(1, 10):
+        assert next(items) == (asked - 1, asked - 1)
+        source.wait_until_made(asked + ahead + 1)
+        finished.wait_until_made(asked + ahead)
+        assert (source.made, finished.made) == (asked + ahead + 1, asked + ahead)
+    assert [item for item, _ in items] == list(range(9, 100))
+    assert source.closed.is_set()
+
+
+def test_an_error_while_finishing_comes_in_its_items_place() -> None:
+    def finish(item: int) -> int:
+        if item == 2:
+            raise ValueError(item)
+        return -item
+
+    source = Source(9)
+    items = finished_ahead(source.items(), finish, ahead=1)
+    assert list(islice(items, 2)) == [0, -1]
+    with pytest.raises(ValueError, match="2"):
+        next(items)
+    assert source.closed.is_set()
 
 
 @pytest.mark.parametrize("error", [ValueError("bad"), OSError(5, "disk"), KeyboardInterrupt()])

@@ -47,6 +47,8 @@ def make(name: str, settings: FormatSettings) -> "CompressedFormat":
 class CompressedFormat:
     """Lines in compressed shards."""
 
+    columns = None
+
     def __init__(
         self,
         name: str,

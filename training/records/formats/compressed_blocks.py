@@ -1,6 +1,5 @@
 """Blocks of a compressed shard's text: read one after the other, and their lines found."""
 
-import mmap
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from training.records.formats.line_blocks import (
     LineBlocks,
     LinePlaces,
 )
+from training.records.mapped import map_memory
 from training.records.shards import Shard
 
 
@@ -26,7 +26,7 @@ class Text:
     """
 
     def __init__(self, size: int) -> None:
-        self.content = mmap.mmap(-1, size)
+        self.content = map_memory(size)
         self.used = 0
 
     def append(self, content: bytes) -> None:
@@ -51,7 +51,7 @@ class Text:
         needed = self.used + size
         if needed > len(self.content):
             # Somewhat more than asked for: long lines then take few copies.
-            grown = mmap.mmap(-1, needed + needed // 8)
+            grown = map_memory(needed + needed // 8)
             grown[: self.used] = self.content[: self.used]
             self.content = grown
 

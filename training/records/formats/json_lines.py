@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from training.records.errors import RecordError
-from training.records.formats.line_blocks import LineReader, index_lines
+from training.records.formats.line_blocks import index_lines
+from training.records.formats.line_reader import LineReader
 from training.records.formats.lines import LineRecords, LineRows
 from training.records.formats.protocol import BlockRef, FormatSettings, ShardIndex
 from training.records.packed import pack
@@ -37,6 +38,7 @@ class JsonLinesFormat:
 
     name = "json_lines"
     outputs = ("records", "arrow", "str", "bytes", "packed")
+    columns = None
 
     def __init__(self, *, block_bytes: int) -> None:
         """Set the bytes of a block, 1 or more."""

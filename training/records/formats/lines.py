@@ -10,8 +10,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from training.records.errors import RecordError
-from training.records.formats.line_blocks import LineBlocks, LinePlaces, LineReader, index_lines
+from training.records.formats.line_blocks import LineBlocks, LinePlaces, index_lines
+from training.records.formats.line_reader import LineReader
 from training.records.formats.protocol import BlockRef, FormatSettings, ShardIndex
+from training.records.mapped import MappedPool
 from training.records.packed import pack
 from training.records.shards import Shard
 
@@ -24,11 +26,19 @@ _POOL = (
 )
 
 
+_CHUNKS = MappedPool(least_bytes=4 << 20, spares=4)
+"""What copied lines lie in, those of as many chunks as are made ahead."""
+
+LEAST_MAPPED_BYTES = 256 << 10
+"""Fewer bytes of copied lines stay where Arrow puts them."""
+
+
 class LinesFormat:
     """Lines of text in UTF-8."""
 
     name = "lines"
     outputs = ("str", "bytes", "packed", "arrow")
+    columns = None
 
     def __init__(self, *, block_bytes: int, errors: str) -> None:
         """Set how lines are read.
@@ -169,8 +179,28 @@ class LineRecords:
         entries = 2 * indices
         # Not pa.array: with an array of numpy it imports pandas, 0.15 s and 45 MB.
         places = pa.Array.from_buffers(pa.int64(), len(entries), [None, pa.py_buffer(entries)])
-        taken = pc.take(self._array, places, boundscheck=False, memory_pool=_POOL)
-        return self._rows_type(taken, indices, self._lines.places, self._errors)
+        taken = _moved(pc.take(self._array, places, boundscheck=False, memory_pool=_POOL))
+        # A copy: a view would hold on to the order of the whole window.
+        return self._rows_type(taken, indices.copy(), self._lines.places, self._errors)
+
+
+def _moved(array: pa.Array) -> pa.Array:
+    """Copy large_binary that Arrow has just made to mapped memory, unless it is small.
+
+    Arrow's pool then has one such array at a time: with those of several chunks, of about one size
+    and freed in any order, it kept more than twice what was in use.
+    """
+    _, offsets, content = array.buffers()
+    size_bytes = offsets.size + content.size
+    if size_bytes < LEAST_MAPPED_BYTES:
+        return array
+    moved = _CHUNKS.lend(size_bytes).content[:size_bytes]
+    moved[: offsets.size] = np.frombuffer(offsets, np.uint8)
+    moved[offsets.size :] = np.frombuffer(content, np.uint8)
+    moved.flags.writeable = False
+    buffer = pa.py_buffer(moved)
+    buffers = [None, buffer.slice(0, offsets.size), buffer.slice(offsets.size)]
+    return pa.Array.from_buffers(array.type, len(array), buffers)
 
 
 def _as_text(array: pa.Array) -> pa.Array:
