@@ -15,10 +15,11 @@ import importlib
 import importlib.util
 import json
 import os
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from benchmarks.records.data import Data, make_data, read_into_cache
+from benchmarks.records.data import Data, make_data, memory_data, read_into_cache
 from benchmarks.records.goals import goals_of
 from benchmarks.records.jobs import ROOT, Job, run
 from benchmarks.records.plan import FULL, ONCE, QUICK, SECTIONS, conversions, jobs_of
@@ -45,13 +46,16 @@ def main() -> None:
     everything = jobs_of(data, arguments.only, effort)
     if not arguments.append:
         results.forget(everything)
+    if not results.passes:
+        results.loads.clear()
     before = results.passes_of(everything)
-    for number in range(before, before + effort.passes):
-        results.note_load()
-        read_into_cache(data)
-        jobs = jobs_of(data, arguments.only, effort.in_pass(number))
-        _measure(results, jobs, number, before + effort.passes)
-        _write(results, data, arguments.out)
+    with memory_data(data) if "memory" in arguments.only else nullcontext():
+        for number in range(before, before + effort.passes):
+            results.note_load()
+            read_into_cache(data)
+            jobs = jobs_of(data, arguments.only, effort.in_pass(number))
+            _measure(results, jobs, number, before + effort.passes)
+            _write(results, data, arguments.out)
     print(write_tables(results))
     print(f"Load averages: {results.loads}. Files: {arguments.out}")
 

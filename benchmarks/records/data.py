@@ -9,6 +9,7 @@ import os
 import shutil
 import tarfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -26,6 +27,9 @@ ROWS_PER_GROUP = 16_384
 SAMPLE_BYTES = 2_000
 COPIES = 8
 """How many times the data the large listing shows."""
+MEMORY_SMALL, MEMORY_LARGE = "memory_small", "memory_large"
+"""Lines whose epochs' memory is compared: 5/4 of the lines, and eight times that."""
+LARGE_PER_SMALL = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,9 @@ class Data:
         """Count the records of a folder."""
         if kind == "lines_large":
             return self.sizes.lines * COPIES
+        if kind in (MEMORY_SMALL, MEMORY_LARGE):
+            small = self.sizes.lines * 5 // 4 // SHARDS * SHARDS
+            return small if kind == MEMORY_SMALL else small * LARGE_PER_SMALL
         return int(getattr(self.sizes, kind))
 
     def folder(self, kind: str) -> Path:
@@ -94,28 +101,54 @@ def make_data(root: Path, megabytes: int) -> Data:
     return data
 
 
+@contextmanager
+def memory_data(data: Data) -> Iterator[None]:
+    """Hold the lines whose epochs' memory is compared, in files of their own, until the end.
+
+    They are all different: 4.5 GB, from 400 MB of lines.
+    """
+    shards_of = {MEMORY_SMALL: SHARDS, MEMORY_LARGE: SHARDS * LARGE_PER_SMALL}
+    try:
+        for kind, shards in shards_of.items():
+            shutil.rmtree(data.folder(kind), ignore_errors=True)
+            data.folder(kind).mkdir(parents=True)
+            _write_numbered_lines(data.folder(kind), data.records(kind), shards)
+        yield
+    finally:
+        for kind in shards_of:
+            shutil.rmtree(data.folder(kind), ignore_errors=True)
+
+
 def read_into_cache(data: Data) -> None:
     """Read everything once: what is measured afterwards is the loaders, not the disk."""
+    # The large listing holds links to files that are read anyway; memory is measured without a
+    # clock.
+    left_out = {data.folder(kind) for kind in ("lines_large", MEMORY_SMALL, MEMORY_LARGE)}
     for path in sorted(data.root.rglob("*")):
-        # The large listing holds links to files that are read anyway.
-        if path.is_file() and data.folder("lines_large") not in path.parents:
+        if path.is_file() and not left_out.intersection(path.parents):
             with path.open("rb") as file:
                 while file.read(16 << 20):
                     pass
 
 
-def _numbered(seed: int, records: int) -> Iterator[tuple[int, list[tuple[int, bytes]]]]:
+def _numbered(
+    seed: int, records: int, shards: int = SHARDS
+) -> Iterator[tuple[int, list[tuple[int, bytes]]]]:
     """Yield the number of each shard and its records: (number, text)."""
     text = Text(seed)
-    per_shard = -(-records // SHARDS)
-    for shard in range(SHARDS):
+    per_shard = -(-records // shards)
+    for shard in range(shards):
         first = shard * per_shard
         count = min(per_shard, records - first)
         yield shard, list(enumerate(text.lines(count), start=first))
 
 
 def _write_lines(folder: Path, sizes: Sizes) -> None:
-    for shard, records in _numbered(0, sizes.lines):
+    _write_numbered_lines(folder, sizes.lines, SHARDS)
+
+
+def _write_numbered_lines(folder: Path, count: int, shards: int) -> None:
+    for shard, records in _numbered(0, count, shards):
         with (folder / f"part-{shard:05d}.txt").open("wb") as file:
             file.writelines(b"%09d %s\n" % record for record in records)
 

@@ -5,6 +5,7 @@ from typing import Final
 
 from benchmarks.records import contenders
 from benchmarks.records.contenders import BY_NAME
+from benchmarks.records.data import BYTES_PER_LINE
 from benchmarks.records.goals import RATE, Goal, goals_of
 from benchmarks.records.jobs import Job
 from benchmarks.records.plan import GRADIENT_BATCH_SIZE
@@ -122,7 +123,7 @@ def _memory(results: Results) -> list[str]:
     rows = [
         (
             job.contender,
-            "8 x" if job.folder.endswith("large") else "1 x",
+            f"{job.records * BYTES_PER_LINE / 1e9:.2g} GB",
             _metric(results, key, "peak_rss_mib", "{:.1f} MiB"),
         )
         for key, job in results.jobs.items()
