@@ -1,0 +1,1 @@
+"""Builds the training images on this machine, from what a deployment would build: `make images`."""
