@@ -24,8 +24,13 @@ DEMO_DATA := .evenshard/demo-data
 # Two tests at a time, but never two that simulate hosts: tests/conftest.py groups them.
 PARALLEL := -n 2 --dist loadgroup
 
+# For `make images`: base images from elsewhere, and a pip.conf that the builds read and the images do not hold.
+PYTORCH_BASE ?=
+TENSORFLOW_BASE ?=
+PIP_CONF ?=
+
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-all bench-loop bench-records bench-synth check format synth deploy destroy clean
+.PHONY: help install demo test test-all bench-loop bench-records bench-synth check format hashes synth images deploy destroy clean
 # Two pips at once would spoil the environment.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -66,9 +71,20 @@ format: .venv/.dev-installed ## format the code and mend what the linter can
 	.venv/bin/ruff check --fix .
 	.venv/bin/ruff format .
 
+hashes: .venv/.dev-installed ## renew training/*/requirements.lock from the pins beside them
+	.venv/bin/python -m evenshard.images.hashes
+
 synth: .venv/.dev-installed ## write the CloudFormation templates to ./cdk.out
 	rm -rf cdk.out
 	npx cdk synth --quiet -c env=$(ENV)
+
+images: .venv/.dev-installed ## build the training images here, as a deployment would, with docker, podman or buildah
+	rm -rf .evenshard/images
+	CDK_CONTEXT_JSON='{"env": "$(ENV)"}' CDK_VALIDATION=false CDK_OUTDIR=.evenshard/images .venv/bin/python app.py
+	.venv/bin/python -m evenshard.images .evenshard/images \
+	  $(if $(PYTORCH_BASE),--base-image pytorch=$(PYTORCH_BASE)) \
+	  $(if $(TENSORFLOW_BASE),--base-image tensorflow=$(TENSORFLOW_BASE)) \
+	  $(if $(PIP_CONF),--pip-configuration $(PIP_CONF))
 
 deploy: .venv/.dev-installed ## deploy every stack to the AWS account of your credentials
 	npx cdk deploy --all -c env=$(ENV)

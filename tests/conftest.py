@@ -11,9 +11,9 @@ import pytest
 os.environ.setdefault("JSII_NODE", str(Path(sys.executable).parent / "node"))
 
 _TESTS = Path(__file__).parent
-_ONE_AT_A_TIME = ("simulation", "synth")
-"""Folders of which one process runs all tests: what simulates hosts needs every processor, and
-templates are synthesized once for all that look at them."""
+_ONE_AT_A_TIME = ("images", "simulation", "synth")
+"""Folders of which one process runs all tests: what simulates hosts needs every processor; images
+are built and templates synthesized once for all that look at them."""
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:

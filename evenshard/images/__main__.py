@@ -1,4 +1,4 @@
-"""Build the images of an assembly: `python -m evenshard.images ASSEMBLY`, which `make images` runs."""
+"""Build the images of an assembly: `make images` runs `python -m evenshard.images ASSEMBLY`."""
 
 import argparse
 import sys

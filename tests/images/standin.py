@@ -25,9 +25,19 @@ WORKING_DIRECTORIES: Mapping[str, str] = {"pytorch": "/workspace", "tensorflow":
 """Those of the real bases."""
 
 _PROGRAMS = ("sh", "bash", "env", "test", "cat", "uname", "id")
-_LIBRARIES = ("libstdc++.so.6", "libgcc_s.so.1", "libgomp.so.1", "libm.so.6", "librt.so.1")
+_LIBRARIES = (
+    "libdl.so.2",
+    "libgcc_s.so.1",
+    "libgomp.so.1",
+    "libm.so.6",
+    "libpthread.so.0",
+    "librt.so.1",
+    "libstdc++.so.6",
+    "libutil.so.1",
+)
 """What wheels take for granted."""
 _FILES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group")
+_FOLDERS = ("dev", "proc", "sys", "tmp", "opt/ml", "workspace", "usr/local/bin", PACKAGES[1:])
 _LEFT_OUT = ("site-packages", "test", "tests", "idlelib", "tkinter", "__pycache__", "config-*")
 
 
@@ -53,9 +63,13 @@ def make_standins(store: Store) -> None:
 
 
 def _lay_system(root: Path) -> None:
-    for folder in ("dev", "proc", "sys", "tmp", "opt/ml", "workspace", PACKAGES[1:], "usr/local/bin"):
+    for folder in _FOLDERS:
         (root / folder).mkdir(parents=True)
     (root / "tmp").chmod(0o1777)
+    (root / "etc").mkdir()
+    # A build has its own in their place; without them it would leave empty ones.
+    for name in ("hostname", "hosts", "resolv.conf"):
+        (root / "etc" / name).touch()
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / name).mkdir(parents=True)
         (root / name).symlink_to(f"usr/{name}")

@@ -2,12 +2,16 @@
 
 import json
 import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from evenshard.repository import ROOT
 
 LIMIT_S = 300
 
@@ -51,6 +55,34 @@ class Store:
         assert done.returncode == 0, f"buildah {arguments}: {done.stderr[-4000:]}"
         return done.stdout.strip()
 
+    def run_module(self, *arguments: str) -> str:
+        """Run one of our modules with this store, and no other engine than buildah on its PATH."""
+        only_buildah = self.folder / "bin"
+        only_buildah.mkdir(exist_ok=True)
+        for name in ("docker", "podman"):
+            (only_buildah / name).write_text("#!/bin/sh\nexit 1\n")
+            (only_buildah / name).chmod(0o755)
+        path = f"{only_buildah}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            [sys.executable, "-m", *arguments],
+            env={**self.environment, "PATH": path},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT_S,
+        )
+        assert done.returncode == 0, f"{arguments}: {done.stdout[-4000:]}{done.stderr[-4000:]}"
+        return done.stdout
+
+    def delete(self) -> None:
+        """Take down what is mounted, and all files."""
+        self._run("umount", "--all")
+        self._run("rm", "--all")
+        # The overlay driver mounts its own folder onto itself.
+        subprocess.run(["umount", f"{self.folder}/graph/overlay"], capture_output=True, check=False)
+        shutil.rmtree(self.folder)
+
     def tags(self) -> set[str]:
         """The names of all images."""
         listed = json.loads(self.buildah("images", "--json"))
@@ -82,7 +114,7 @@ def _image(root: Path, described: Mapping[str, Any]) -> Image:
     config = described["OCIv1"]["config"]
     return Image(
         root=root,
-        entrypoint=config["Entrypoint"],
+        entrypoint=config.get("Entrypoint", []),
         environment=dict(pair.split("=", 1) for pair in config["Env"]),
         working_directory=config.get("WorkingDir") or "/",
     )

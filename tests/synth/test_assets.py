@@ -79,7 +79,7 @@ def test_an_image_is_made_of_its_own_framework_only(cli_assembly: Assembly, fram
         "training/contract/layout.py",
         "training/records/loader.py",
         f"training/{framework}/Dockerfile",
-        f"training/{framework}/requirements.txt",
+        f"training/{framework}/requirements.lock",
         "training/steps/evaluate.py",
         f"examples/{framework}/train.py",
     }
@@ -97,7 +97,7 @@ def test_an_image_is_made_of_its_own_framework_only(cli_assembly: Assembly, fram
 
 EDITED = {
     "training/pytorch/train.py": {"pytorch"},
-    "training/pytorch/requirements.txt": {"pytorch"},
+    "training/pytorch/requirements.lock": {"pytorch"},
     "training/pytorch/new.py": {"pytorch"},
     "training/tensorflow/train.py": {"tensorflow"},
     "training/tensorflow/Dockerfile": {"tensorflow"},

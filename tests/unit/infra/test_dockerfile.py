@@ -42,7 +42,7 @@ def test_code_lies_where_python_looks(framework: str) -> None:
     assert ["training", f"{CODE_DIR}/training"] in copies
     for source, target in copies:
         # The other framework's folder is not in the build's context.
-        assert source in ("training", "examples", f"training/{framework}/requirements.txt")
+        assert source in ("training", "examples", f"training/{framework}/requirements.lock")
         assert target == f"{CODE_DIR}/{source}"
 
 

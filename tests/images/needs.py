@@ -1,0 +1,29 @@
+"""What building and running images takes, and the word to say where it is missing."""
+
+import os
+import shutil
+import sys
+
+import pytest
+
+REQUIRED = "EVENSHARD_REQUIRE_IMAGES"
+"""With 1, tests of images fail where they would be skipped."""
+
+
+def missing() -> str | None:
+    """What this machine lacks; None where nothing does."""
+    if sys.platform != "linux" or os.geteuid() != 0:
+        return "a root file system is laid out and entered: that takes root on Linux"
+    if lacking := [name for name in ("buildah", "unshare", "ldd") if not shutil.which(name)]:
+        return f"{', '.join(lacking)} not found: apt-get install buildah"
+    return None
+
+
+def need_images() -> None:
+    """Skip the test where images cannot be built; fail it where they must be."""
+    why = missing()
+    if why is None:
+        return
+    if os.environ.get(REQUIRED) == "1":
+        pytest.fail(f"{REQUIRED} is 1, but {why}", pytrace=False)
+    pytest.skip(why)
