@@ -9,12 +9,13 @@ from typing import Annotated, Any, Final
 import typer
 
 from evenshard.commands.data import data
+from evenshard.commands.emulate import emulate
 from evenshard.commands.settings import settings
 from evenshard.commands.simulate import simulate
 from evenshard.errors import ExitCode, RefusedError, UsageError
 from evenshard.output import say
 
-_COMMANDS: Final = (data, settings, simulate)
+_COMMANDS: Final = (data, emulate, settings, simulate)
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 for _command in _COMMANDS:

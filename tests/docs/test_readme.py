@@ -39,7 +39,7 @@ def _help(command: str) -> str:
     return shown.stdout
 
 
-@pytest.mark.parametrize("command", ["data", "settings", "simulate"])
+@pytest.mark.parametrize("command", ["data", "emulate", "settings", "simulate"])
 def test_every_option_of_the_readme_exists(command: str) -> None:
     typed = _typed(f".venv/bin/evenshard {command} ")
     assert typed
@@ -50,6 +50,7 @@ def test_every_option_of_the_readme_exists(command: str) -> None:
 
 PUBLIC_OPTIONS = {
     "data": {"--shards", "--skew", "--seed", "--json", "--help"},
+    "emulate": {"--port", "--devices-per-host", "--json", "--help"},
     "settings": {"--explain", "--context", "--json", "--help"},
     "simulate": {
         "--framework",

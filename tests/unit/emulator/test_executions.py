@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -185,9 +186,16 @@ def test_executions_are_listed_in_pages_the_newest_first(local: Local) -> None:
     assert summaries[0]["PipelineExecutionStatus"] == "Failed"
     reason = "Step failure: One or multiple steps failed."
     assert summaries[0]["PipelineExecutionFailureReason"] == reason
-    since = summaries[1]["StartTime"]
-    later = local.sagemaker.list_pipeline_executions(PipelineName="listed", CreatedAfter=since)
-    assert [one["PipelineExecutionArn"] for one in later["PipelineExecutionSummaries"]] == [arns[2]]
+    # Days apart: boto3 sends times in whole seconds.
+    day = timedelta(days=1)
+    since = summaries[0]["StartTime"]
+    for bounds, count in (
+        ({"CreatedAfter": since - day}, 3),
+        ({"CreatedAfter": since + day}, 0),
+        ({"CreatedBefore": since - day}, 0),
+    ):
+        bounded = local.sagemaker.list_pipeline_executions(PipelineName="listed", **bounds)
+        assert len(bounded["PipelineExecutionSummaries"]) == count
 
 
 def _text(definition: Json) -> str:

@@ -78,7 +78,7 @@ def test_json_without_a_command_says_what_commands_there_are(
 ) -> None:
     assert _exit_code("--json", monkeypatch=monkeypatch) == ExitCode.USAGE
     captured = capsys.readouterr()
-    assert "data or settings or simulate" in json.loads(captured.out)["error"]
+    assert "data or emulate or settings or simulate" in json.loads(captured.out)["error"]
     assert captured.err == ""
 
 

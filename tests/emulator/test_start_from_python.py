@@ -1,0 +1,119 @@
+"""The script of docs/start-from-python.md, as it stands there, and what users then look at."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from evenshard.emulator.local_aws import local_aws
+from evenshard.emulator.server import Emulator
+from evenshard.repository import ROOT
+from evenshard.simulator.assembly import synthesize
+from tests.emulator.by_hand import ByHand, put, upload
+from tests.simulation.small_mail import write_splits
+
+pytestmark = pytest.mark.timeout(240)  # synthesizes, then trains in four processes
+DOCUMENT = ROOT / "docs" / "start-from-python.md"
+PARAMETERS = ("InstanceCount=2", "Epochs=2", "BatchSize=8", "LearningRate=0.05")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ran:
+    """What the script did."""
+
+    server: Emulator
+    deployed: ByHand
+    code: int
+    lines: list[str]
+
+    @property
+    def arn(self) -> str:
+        return self.lines[0]
+
+    def ask(self, operation: str, **request: object) -> dict[str, Any]:
+        answer: dict[str, Any] = getattr(self.server.client("sagemaker"), operation)(**request)
+        return answer
+
+    def job_name(self, step: str, kind: str) -> str:
+        """The name of the job of a step; the ARN has it in lower case."""
+        listed = self.ask("list_pipeline_execution_steps", PipelineExecutionArn=self.arn)
+        [found] = [one for one in listed["PipelineExecutionSteps"] if one["StepName"] == step]
+        lower = found["Metadata"][f"{kind}Job"]["Arn"].rpartition("/")[2]
+        jobs = self.ask(f"list_{kind.lower()}_jobs")[f"{kind}JobSummaries"]
+        [name] = [job[f"{kind}JobName"] for job in jobs if job[f"{kind}JobName"].lower() == lower]
+        return str(name)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ran]:
+    folder = tmp_path_factory.mktemp("emulated")
+    synthesize(folder / "assembly")
+    script = folder / "start.py"
+    [text] = re.findall(r"```python\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    script.write_text(text, encoding="utf-8")
+    with local_aws(state_folder=folder / "state", devices_per_host=2) as server:
+        deployed = put(server, folder / "assembly", "pytorch")
+        upload(server, write_splits(folder / "data"), deployed.bucket, "data/")
+        done = subprocess.run(
+            [sys.executable, str(script), deployed.pipeline, *PARAMETERS],
+            env={**os.environ, **server.environment()},
+            cwd=folder,
+            text=True,
+            capture_output=True,
+            check=False,
+            timeout=200,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        yield Ran(
+            server=server,
+            deployed=deployed,
+            code=done.returncode,
+            lines=done.stdout.splitlines(),
+        )
+
+
+def test_it_shows_steps_metrics_and_the_approved_model(ran: Ran) -> None:
+    assert f":pipeline/{ran.deployed.pipeline}/execution/" in ran.arn
+    for step in ("Preflight", "Train", "Evaluate", "QualityGate", "Register"):
+        assert f"{step} Succeeded" in ran.lines
+    assert "Train Executing" in ran.lines, "no step was seen while it ran"
+    metrics = {line.split()[0] for line in ran.lines if line.startswith("  ")}
+    assert {"train:loss", "validation:accuracy"} <= metrics
+    assert re.fullmatch(r"arn:.*:model-package/evenshard-dev-pytorch/1 Approved", ran.lines[-1])
+
+
+def test_the_training_job_is_described_as_on_aws(ran: Ran) -> None:
+    name = ran.job_name("Train", "Training")
+    job = ran.ask("describe_training_job", TrainingJobName=name)
+    assert job["TrainingJobStatus"] == job["SecondaryStatus"] == "Completed"
+    assert job["ResourceConfig"]["InstanceCount"] == 2
+    assert job["HyperParameters"]["epochs"] == "2"
+    [train, _] = job["InputDataConfig"]
+    source = train["DataSource"]["S3DataSource"]
+    assert source["S3DataDistributionType"] == "ShardedByS3Key"
+    assert job["TrainingStartTime"] < job["TrainingEndTime"]
+    bucket, _, key = job["ModelArtifacts"]["S3ModelArtifacts"].removeprefix("s3://").partition("/")
+    model = ran.server.client("s3").head_object(Bucket=bucket, Key=key)
+    assert model["ServerSideEncryption"] == "aws:kms"
+
+
+def test_the_evaluation_says_its_last_words(ran: Ran) -> None:
+    name = ran.job_name("Evaluate", "Processing")
+    job = ran.ask("describe_processing_job", ProcessingJobName=name)
+    assert job["ProcessingJobStatus"] == "Completed"
+    assert "accuracy" in job["ExitMessage"]
+
+
+def test_the_package_keeps_the_datas_digest_when_it_is_approved(ran: Ran) -> None:
+    listed = ran.ask("list_model_packages", ModelPackageGroupName=ran.deployed.group)
+    [package] = listed["ModelPackageSummaryList"]
+    assert package["ModelApprovalStatus"] == "Approved"
+    found = ran.ask("describe_model_package", ModelPackageName=package["ModelPackageArn"])
+    properties = found["CustomerMetadataProperties"]
+    assert properties["execution"] == ran.arn.rpartition("/")[2]
+    assert re.fullmatch(r"[0-9a-f]{16,64}", properties["data_digest"])
