@@ -49,7 +49,7 @@ test: .venv/.dev-installed ## run the tests
 test-all: .venv/.dev-installed ## run the tests, the long ones too
 	.venv/bin/python -m pytest $(PARALLEL)
 
-bench-loop: .venv/.dev-installed ## measure the PyTorch training loop: its overhead, and 1, 2 and 4 ranks
+bench-loop: .venv/.dev-installed ## measure the PyTorch training loop, and write its tables into docs/benchmarks.md
 	.venv/bin/python -m benchmarks.training_loop
 
 bench-records: .venv-peers/.installed ## measure the data layer against other loaders (BENCH=--quick: a short form)

@@ -1,17 +1,28 @@
 """Measures the trainer's loop: `python -m benchmarks.training_loop`, about three minutes.
 
-The loops take turns in the same processes, so that what else the machine does meets all alike.
+The loops take turns in the same processes, so that what else the machine does meets all alike. The
+tables go into docs/benchmarks.md, all seconds into docs/benchmarks/training-loop.json.
 """
 
-from statistics import median
-from typing import Final
+import os
+from typing import Any, Final
 
 from benchmarks.records.ranks import run_ranks
-from benchmarks.training_loop.measuring import BATCH_SIZE, STEPS, Measured, measure
+from benchmarks.training_loop.measuring import (
+    BARE,
+    BATCH_SIZE,
+    IN_MEMORY,
+    WHOLE,
+    Measured,
+    measure,
+)
+from benchmarks.training_loop.report import OVERHEAD_RANKS, publish, tables
+from evenshard.repository import ROOT
 from training.contract.hyperparameters import TrainingHyperparameters
 
 RANKS: Final = (1, 2, 4)
-OVERHEAD_RANKS: Final = 2
+ROUNDS: Final = 5
+SCALING_ROUNDS: Final = 3
 TASKS: Final = {
     "text, bag": TrainingHyperparameters(batch_size=BATCH_SIZE),
     "text, transformer": TrainingHyperparameters(
@@ -21,36 +32,33 @@ TASKS: Final = {
 }
 
 
-def overhead(seconds: dict[str, list[float]], loop: str) -> float:
-    """How much longer a loop takes than the bare one: the median of the rounds' ratios."""
-    pairs = zip(seconds[loop], seconds["bare"], strict=True)
-    return median(taken / bare for taken, bare in pairs) - 1
+def measured(settings: TrainingHyperparameters, ranks: int) -> dict[str, Any]:
+    """Measure one task on some ranks."""
+    compared = ranks == OVERHEAD_RANKS
+    job = Measured(
+        settings=settings,
+        loops=(BARE, IN_MEMORY, WHOLE) if compared else (WHOLE,),
+        rounds=ROUNDS if compared else SCALING_ROUNDS,
+    )
+    return run_ranks(measure, job, ranks)
 
 
 def main() -> None:
-    """Measure and print both tables."""
+    """Measure, print and publish both tables."""
+    loads = [os.getloadavg()[0]]
     found = {
-        (task, ranks): run_ranks(measure, Measured(settings=settings, ranks=ranks), ranks)
+        task: {ranks: measured(settings, ranks) for ranks in RANKS}
         for task, settings in TASKS.items()
-        for ranks in RANKS
     }
-    print("| task | bare step | our loop on tensors | with the data layer |")
-    print("|---|---|---|---|")
-    for task in TASKS:
-        seconds = found[task, OVERHEAD_RANKS]
-        print(
-            f"| {task} | {median(seconds['bare']) / STEPS * 1000:.1f} ms "
-            f"| {overhead(seconds, 'in_memory'):+.1%} | {overhead(seconds, 'whole'):+.1%} |"
-        )
-    print()
-    print(f"| task | {' | '.join(f'{ranks} ranks' for ranks in RANKS)} |")
-    print(f"|---{'|---' * len(RANKS)}|")
-    for task in TASKS:
-        paces = [
-            STEPS * BATCH_SIZE * ranks / median(found[task, ranks]["whole"]) for ranks in RANKS
-        ]
-        cells = [f"{pace:,.0f} ({pace / paces[0]:.2f} x)" for pace in paces]
-        print(f"| {task} | {' | '.join(cells)} |")
+    loads.append(os.getloadavg()[0])
+    print(tables(found, loads), end="")
+    folder = ROOT / "docs"
+    publish(
+        found,
+        loads,
+        page=folder / "benchmarks.md",
+        results=folder / "benchmarks" / "training-loop.json",
+    )
 
 
 if __name__ == "__main__":

@@ -11,12 +11,12 @@ from benchmarks.training_loop.data import write_shard
 from benchmarks.training_loop.loops import Loops
 from training.contract.hyperparameters import TrainingHyperparameters
 
-STEPS: Final = 40
+STEPS: Final = 150
 """Of an epoch."""
-ROUNDS: Final = 5
-"""In which every loop runs an epoch, after one that is not counted."""
 BATCH_SIZE: Final = 32
-LOOPS: Final = ("bare", "in_memory", "whole")
+BARE: Final = "bare"
+IN_MEMORY: Final = "in_memory"
+WHOLE: Final = "whole"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,10 @@ class Measured:
     """Of one task on some ranks."""
 
     settings: TrainingHyperparameters
-    ranks: int
+    loops: tuple[str, ...]
+    """Methods of Loops, which take turns."""
+    rounds: int
+    """In which every loop runs an epoch, after one that is not counted."""
 
 
 def measure(rank: int, folder: Path, job: Measured) -> dict[str, Any]:
@@ -35,10 +38,10 @@ def measure(rank: int, folder: Path, job: Measured) -> dict[str, Any]:
     """
     shards = folder / f"host-{rank}"
     write_shard(shards, job.settings.task, STEPS * BATCH_SIZE, seed=rank)
-    loops = Loops(job.settings, rank, job.ranks, shards)
-    seconds: dict[str, list[float]] = {name: [] for name in LOOPS}
-    for _ in range(ROUNDS + 1):
-        for name in LOOPS:
+    loops = Loops(job.settings, rank, distributed.get_world_size(), shards)
+    seconds: dict[str, list[float]] = {name: [] for name in job.loops}
+    for _ in range(job.rounds + 1):
+        for name in job.loops:
             distributed.barrier()
             start_s = time.perf_counter()
             getattr(loops, name)()
