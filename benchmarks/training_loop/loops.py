@@ -1,5 +1,6 @@
 """The loops that are compared, each an epoch of equal steps with one and the same model."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,8 @@ class Loops:
         self._loader = RecordLoader(
             found, settings=self._task.loader_settings(loader_settings, found), part=0, parts=1
         )
+        # It remarks that there is no folder for checkpoints, as is meant here.
+        logging.getLogger("training.checkpoints").setLevel(logging.ERROR)
         self._keeping = keep(
             self._learner,
             self._loader,
