@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
+from moto.cloudformation import parsing
 from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.models import CloudFormationBackend, Stack
 from moto.cloudformation.parsing import OutputMap, ResourceMap
 from moto.core.exceptions import ServiceException
 from moto.iam.access_control import IAMPolicy, PermissionResult
+from moto.kms.models import Key, KmsBackend
 from moto.s3.models import FakeBucket
 
 _KEPT: Final = ("Retain", "RetainExceptOnCreate")
@@ -26,6 +28,14 @@ def correct() -> None:
     CloudFormationBackend.create_stack = _undone_on_failure(  # type: ignore[method-assign] # above
         CloudFormationBackend.create_stack
     )
+    CloudFormationBackend.update_stack = _exporting(  # type: ignore[method-assign] # above
+        CloudFormationBackend.update_stack
+    )
+    CloudFormationBackend._resolve_update_parameters = _defaulting(  # type: ignore[method-assign] # noqa: SLF001 - above
+        CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - above
+    )
+    parsing.clean_json = _with_zones(parsing.clean_json)
+    KmsBackend.create_key = _with_policy_text(KmsBackend.create_key)  # type: ignore[method-assign] # above
     ResourceMap.update = _explained(ResourceMap.update)  # type: ignore[method-assign] # above
     ResourceMap.delete = _keeping(ResourceMap.delete)  # type: ignore[method-assign] # above
     Stack.delete = _without_outputs(Stack.delete)  # type: ignore[method-assign] # above
@@ -49,6 +59,62 @@ def _undone_on_failure(create_stack: Callable[..., Stack]) -> Callable[..., Stac
                     if owner.exporting_stack_id == stack_id:
                         del self.exports[export]
             raise
+
+    return create
+
+
+def _exporting(update_stack: Callable[..., Stack]) -> Callable[..., Stack]:
+    """Export what an updated template exports: moto exports what the first one did."""
+
+    @functools.wraps(update_stack)
+    def update(self: CloudFormationBackend, *others: object, **named: object) -> Stack:
+        stack = update_stack(self, *others, **named)
+        for name, export in list(self.exports.items()):
+            if export.exporting_stack_id == stack.stack_id:
+                del self.exports[name]
+        self.exports.update({export.name: export for export in stack.exports})
+        return stack
+
+    return update
+
+
+def _defaulting(resolve: Callable[..., dict[str, str]]) -> Callable[..., dict[str, str]]:
+    """Keep the default of a parameter that keeps its value: moto answers 500 to that."""
+
+    @functools.wraps(resolve)
+    def keep(
+        self: CloudFormationBackend, instance: Stack, incoming_params: list[dict[str, Any]]
+    ) -> dict[str, str]:
+        given = [
+            one
+            for one in incoming_params
+            if not one.get("UsePreviousValue") or one["ParameterKey"] in instance.parameters
+        ]
+        return resolve(self, instance, given)
+
+    return keep
+
+
+def _with_zones(clean_json: Callable[..., Any]) -> Callable[..., Any]:
+    """Name the zones of a region that is a reference: moto takes the reference for the name."""
+
+    @functools.wraps(clean_json)
+    def clean(value: Any, resources_map: ResourceMap) -> Any:  # noqa: ANN401 - moto's
+        match value:
+            case {"Fn::GetAZs": dict(region)}:
+                value = {"Fn::GetAZs": clean_json(region, resources_map)}
+        return clean_json(value, resources_map)
+
+    return clean
+
+
+def _with_policy_text(create_key: Callable[..., Key]) -> Callable[..., Key]:
+    """Keep a key's policy as text: moto keeps the template's object and cannot read it later."""
+
+    @functools.wraps(create_key)
+    def create(self: KmsBackend, policy: Any, *others: object, **named: object) -> Key:  # noqa: ANN401 - moto's
+        text = json.dumps(policy) if isinstance(policy, dict) else policy
+        return create_key(self, text, *others, **named)
 
     return create
 

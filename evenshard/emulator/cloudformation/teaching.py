@@ -7,6 +7,7 @@ from typing import Any, Final
 from moto.cloudformation import parsing
 from moto.cloudformation.exceptions import ValidationError
 
+from evenshard.emulator.cloudformation.buckets import complete_buckets
 from evenshard.emulator.cloudformation.corrections import correct
 from evenshard.emulator.cloudformation.network import SecurityGroupEgressResource
 from evenshard.emulator.cloudformation.observability import (
@@ -47,6 +48,7 @@ def teach_cloudformation() -> None:
         cached.cache_clear()
     _refuse_unknown_types()
     correct()
+    complete_buckets()
 
 
 def unsupported_types(template: Mapping[str, Any]) -> list[str]:
