@@ -6,7 +6,7 @@ Each correction names what moto 5.2.5 does; docs/emulator.md lists them with wha
 import functools
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Final, TypeVar
 
 from moto.cloudformation import parsing
@@ -15,7 +15,9 @@ from moto.cloudformation.models import CloudFormationBackend, Stack
 from moto.cloudformation.parsing import OutputMap, ResourceMap
 from moto.core.exceptions import ServiceException
 from moto.iam.access_control import IAMPolicy, PermissionResult
+from moto.iam.models import Role
 from moto.kms.models import Key, KmsBackend
+from moto.logs.models import LogGroup
 from moto.s3.models import FakeBucket
 
 _KEPT: Final = ("Retain", "RetainExceptOnCreate")
@@ -36,6 +38,10 @@ def correct() -> None:
     )
     parsing.clean_json = _with_zones(parsing.clean_json)
     KmsBackend.create_key = _with_policy_text(KmsBackend.create_key)  # type: ignore[method-assign] # above
+    Role.put_policy = _with_document_text(Role.put_policy)  # type: ignore[method-assign] # above
+    LogGroup.get_cfn_attribute = _of_streams(  # type: ignore[method-assign] # above
+        LogGroup.get_cfn_attribute
+    )
     ResourceMap.update = _explained(ResourceMap.update)  # type: ignore[method-assign] # above
     ResourceMap.delete = _keeping(ResourceMap.delete)  # type: ignore[method-assign] # above
     Stack.delete = _without_outputs(Stack.delete)  # type: ignore[method-assign] # above
@@ -54,7 +60,9 @@ def _undone_on_failure(create_stack: Callable[..., Stack]) -> Callable[..., Stac
         except ServiceException:
             for stack_id in set(self.stacks) - before:
                 half_made = self.stacks.pop(stack_id)
-                half_made.delete()
+                # What refuses to go must not hide why the stack failed.
+                with suppress(ServiceException):
+                    half_made.delete()
                 for export, owner in list(self.exports.items()):
                     if owner.exporting_stack_id == stack_id:
                         del self.exports[export]
@@ -117,6 +125,28 @@ def _with_policy_text(create_key: Callable[..., Key]) -> Callable[..., Key]:
         return create_key(self, text, *others, **named)
 
     return create
+
+
+def _with_document_text(put_policy: Callable[..., None]) -> Callable[..., None]:
+    """Keep a role's policy as JSON: moto keeps the template's object, and shows it as Python."""
+
+    @functools.wraps(put_policy)
+    def put(self: Role, policy_name: str, policy_json: Any) -> None:  # noqa: ANN401 - moto's
+        text = json.dumps(policy_json) if isinstance(policy_json, dict) else policy_json
+        put_policy(self, policy_name, text)
+
+    return put
+
+
+def _of_streams(get_attribute: Callable[..., str]) -> Callable[..., str]:
+    """Let a log group's ARN end in `:*`, as CloudFormation gives it: policies name its streams."""
+
+    @functools.wraps(get_attribute)
+    def get(self: LogGroup, attribute_name: str) -> str:
+        value = get_attribute(self, attribute_name)
+        return f"{value}:*" if attribute_name == "Arn" and not value.endswith(":*") else value
+
+    return get
 
 
 def _explained(update: Callable[..., _Result]) -> Callable[..., _Result]:

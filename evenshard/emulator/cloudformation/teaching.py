@@ -9,7 +9,11 @@ from moto.cloudformation.exceptions import ValidationError
 
 from evenshard.emulator.cloudformation.buckets import complete_buckets
 from evenshard.emulator.cloudformation.corrections import correct
-from evenshard.emulator.cloudformation.network import SecurityGroupEgressResource
+from evenshard.emulator.cloudformation.network import (
+    SecurityGroupEgressResource,
+    allow_rules_without_ports,
+    let_networks_go,
+)
 from evenshard.emulator.cloudformation.observability import (
     AlarmResource,
     BudgetResource,
@@ -49,6 +53,8 @@ def teach_cloudformation() -> None:
     _refuse_unknown_types()
     correct()
     complete_buckets()
+    allow_rules_without_ports()
+    let_networks_go()
 
 
 def unsupported_types(template: Mapping[str, Any]) -> list[str]:
