@@ -17,13 +17,14 @@ _PSEUDO = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 _ARNS = {
-    "AWS::IAM::Role": f"arn:aws:iam::{ACCOUNT}:role/",
-    "AWS::KMS::Key": f"arn:aws:kms:{REGION}:{ACCOUNT}:key/",
-    "AWS::Lambda::Function": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:",
-    "AWS::S3::Bucket": "arn:aws:s3:::",
-    "AWS::SQS::Queue": f"arn:aws:sqs:{REGION}:{ACCOUNT}:",
+    "AWS::IAM::Role": f"arn:aws:iam::{ACCOUNT}:role/{{}}",
+    "AWS::KMS::Key": f"arn:aws:kms:{REGION}:{ACCOUNT}:key/{{}}",
+    "AWS::Lambda::Function": f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{{}}",
+    "AWS::Logs::LogGroup": f"arn:aws:logs:{REGION}:{ACCOUNT}:log-group:{{}}:*",
+    "AWS::S3::Bucket": "arn:aws:s3:::{}",
+    "AWS::SQS::Queue": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{{}}",
 }
-"""What an ARN begins with; the physical id follows."""
+"""What Fn::GetAtt Arn gives, of a physical id."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,27 +111,36 @@ class _Names:
     exports: Mapping[str, str]
 
     def resolved(self, value: Any) -> Any:  # noqa: ANN401 - any value of a template
-        match value:
-            case {"Ref": name}:
+        """Replace every intrinsic function below a value."""
+        if isinstance(value, list):
+            return [self.resolved(inner) for inner in value]
+        if not isinstance(value, dict):
+            return value
+        name = next(iter(value), "")
+        if len(value) == 1 and (name == "Ref" or name.startswith("Fn::")):
+            return self._called(name, value[name])
+        return {key: self.resolved(inner) for key, inner in value.items()}
+
+    def _called(self, function: str, operand: Any) -> Any:  # noqa: ANN401 - the same
+        match function, operand:
+            case "Ref", str(name):
                 return _PSEUDO.get(name) or self.physical[name]
-            case {"Fn::GetAtt": [name, "Arn"]}:
+            case "Fn::GetAtt", [name, "Arn"]:
                 kind = self.template["Resources"][name]["Type"]
-                return _ARNS[kind] + self.physical[name]
-            case {"Fn::GetAtt": [name, _]}:
+                # A queue's physical id is its URL.
+                own = self.physical[name].rpartition("/")[2] if "SQS" in kind else None
+                return _ARNS[kind].format(own or self.physical[name])
+            case "Fn::GetAtt", [name, "GroupId" | "VpcId" | "SubnetId" | "KeyId"]:
                 return self.physical[name]
-            case {"Fn::ImportValue": name}:
+            case "Fn::ImportValue", name:
                 return self.exports[name]
-            case {"Fn::Join": [separator, parts]}:
+            case "Fn::Join", [separator, parts]:
                 return separator.join(self.resolved(part) for part in parts)
-            case {"Fn::Sub": str(text)}:
+            case "Fn::Sub", str(text):
                 for name, known in _PSEUDO.items():
-                    text = text.replace(f"${{{name}}}", known)  # noqa: PLW2901 - step by step
+                    text = text.replace(f"${{{name}}}", known)
                 return text
-            case dict():
-                return {name: self.resolved(inner) for name, inner in value.items()}
-            case list():
-                return [self.resolved(inner) for inner in value]
-        return value
+        raise AssertionError(f"{function} of {operand} is not known to these tests")
 
 
 def everything(server: Emulator) -> set[str]:
@@ -157,7 +167,9 @@ def everything(server: Emulator) -> set[str]:
             client("logs").describe_metric_filters()["metricFilters"], "filterName"
         ),
         "model package group": _named(groups, "ModelPackageGroupName"),
-        "pipeline": _named(client("sagemaker").list_pipelines()["PipelineSummaries"], "PipelineName"),
+        "pipeline": _named(
+            client("sagemaker").list_pipelines()["PipelineSummaries"], "PipelineName"
+        ),
         "queue": client("sqs").list_queues().get("QueueUrls", ()),
         "role": _named(client("iam").list_roles()["Roles"], "RoleName"),
         "rule": _named(client("events").list_rules()["Rules"], "Name"),
