@@ -3,10 +3,17 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import tensorflow as tf
 
 from training.trainer.tracking import Tracker
+
+# tf.summary.scalar does the same, but is TensorBoard's own, which the image need not have.
+_SCALAR: Final = tf.compat.v1.SummaryMetadata(
+    plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
+    data_class="DATA_CLASS_SCALAR",
+)
 
 
 @contextmanager
@@ -19,7 +26,7 @@ def track(folder: Path | None) -> Iterator[Tracker]:
 
     def write(name: str, value: float, step: int) -> None:
         with writer.as_default():
-            tf.summary.scalar(name, value, step)
+            tf.summary.write(name, value, step, metadata=_SCALAR)
 
     try:
         yield Tracker(write)

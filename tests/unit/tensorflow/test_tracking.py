@@ -1,4 +1,6 @@
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,8 @@ def test_numbers_go_to_the_log_and_to_tensorboard(
         "epoch=1; train_loss=0.25000",
     ]
     events = EventAccumulator(str(tmp_path / "events")).Reload()
+    metadata = events.SummaryMetadata("train:loss")
+    assert metadata.plugin_data.plugin_name == "scalars"  # what TensorBoard draws as a curve
     told = {
         name: [
             (event.step, float(tf.make_ndarray(event.tensor_proto)))
@@ -29,6 +33,19 @@ def test_numbers_go_to_the_log_and_to_tensorboard(
         for name in events.Tags()["tensors"]
     }
     assert told == {"train:step_loss": [(100, 0.5)], "train:loss": [(1, 0.25)]}
+
+
+def test_tensorboard_need_not_be_installed(tmp_path: Path) -> None:
+    program = (
+        "import sys; sys.modules['tensorboard'] = None; from pathlib import Path;"
+        "from training.contract.metrics import TRAIN_LOSS;"
+        "from training.tensorflow.tracking import track\n"
+        "with track(Path(sys.argv[1])) as tracker: tracker.report({TRAIN_LOSS: 0.25}, epoch=1)\n"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path)]
+    subprocess.run(command, capture_output=True, check=True, timeout=100)
+    events = EventAccumulator(str(tmp_path)).Reload()
+    assert events.Tags()["tensors"] == ["train:loss"]
 
 
 def test_other_ranks_are_silent(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
