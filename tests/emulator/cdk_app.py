@@ -104,8 +104,14 @@ class CdkApp:
         return done.stdout
 
 
-def cdk_app(folder: Path, server: Emulator) -> CdkApp:
-    """Copy the app; its images are some that exist in a registry, so that none is built."""
+def cdk_app(folder: Path, server: Emulator, docker: Mapping[str, str] | None = None) -> CdkApp:
+    """Copy the app.
+
+    Args:
+        folder: where to, an empty one.
+        server: where it will be deployed.
+        docker: the variables with which images are built; None: they exist in some registry.
+    """
     for name in _READ:
         source = ROOT / name
         if source.is_dir():
@@ -114,11 +120,11 @@ def cdk_app(folder: Path, server: Emulator) -> CdkApp:
             shutil.copy(source, folder)
     # cdk.json names this interpreter; what is imported lies beside app.py.
     (folder / ".venv").symlink_to(_VENV_BIN.parent)
-    for file in (folder / "config").glob("*.toml"):
+    for file in (folder / "config").glob("*.toml") if docker is None else ():
         text = file.read_text(encoding="utf-8")
         existing = rf'kind = "existing"\nuri = "{_REGISTRY}/\1@{_DIGEST}"'
         file.write_text(_BUILT_IMAGE.sub(existing, text), encoding="utf-8")
-    return CdkApp(folder=folder, environment=command_environment(server))
+    return CdkApp(folder=folder, environment={**command_environment(server), **(docker or {})})
 
 
 def command_environment(server: Emulator) -> dict[str, str]:

@@ -6,11 +6,13 @@ The stages run once, in order; each test holds what one of them left against wha
 import base64
 import hashlib
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -20,6 +22,9 @@ from evenshard.emulator.server import Emulator
 from evenshard.repository import ROOT
 from tests.emulator.cdk_app import CdkApp, cdk_app
 from tests.emulator.deployed import Deployed, Resource, everything
+from tests.images.deployment import cdk_variables, image_store, pushed_images
+from tests.images.needs import REQUIRED, missing, need_images
+from tests.images.store import Store
 
 pytestmark = pytest.mark.timeout(600)  # the first test waits for all the stages
 _PREFIX: Final = "evenshard-dev"
@@ -59,6 +64,8 @@ class Stage:
     outputs: dict[str, str] = field(default_factory=dict)
     code_sha256: str = ""
     """Of the zip that the CDK command line uploaded for the function."""
+    images: list[str] = field(default_factory=list)
+    """The names under which images were pushed."""
     execution: dict[str, Any] = field(default_factory=dict)
     while_running: list[str] = field(default_factory=list)
     """Statuses of steps, in the order in which they were first listed."""
@@ -83,16 +90,27 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
     """Everything, from nothing to destroyed."""
     seen = Stage()
     folder = tmp_path_factory.mktemp("stage")
-    with local_aws(state_folder=folder / "state") as server:
-        (folder / "app").mkdir()
-        app = cdk_app(folder / "app", server)
+    for name in ("app", "images"):
+        (folder / name).mkdir()
+    with ExitStack() as stack:
+        store = _image_store(stack, folder / "images")
+        server = stack.enter_context(local_aws(state_folder=folder / "state"))
+        app = cdk_app(folder / "app", server, None if store is None else cdk_variables(store))
         deployed = Deployed(server=server, assembly=app.assembly)
         _deploy(seen, app, deployed)
+        seen.images = [] if store is None else pushed_images(store)
         _train(seen, app, server)
         _change(seen, app, deployed)
         _destroy(seen, app, server)
     sys.stderr.write(f"\n{seen.table()}\n")
     return seen
+
+
+def _image_store(stack: ExitStack, folder: Path) -> Store | None:
+    """Where images are built; None where they cannot be and need not."""
+    if missing() is not None and os.environ.get(REQUIRED) != "1":
+        return None
+    return stack.enter_context(image_store(folder))
 
 
 def _deploy(seen: Stage, app: CdkApp, deployed: Deployed) -> None:
@@ -272,6 +290,16 @@ def test_a_pipeline_is_the_synthesized_one_with_its_names_resolved(stage: Stage)
         assert described["RoleArn"] == given["RoleArn"]
         assert described["ParallelismConfiguration"] == {"MaxParallelExecutionSteps": 1}
     assert len(stage.resources["AWS::SageMaker::Pipeline"]) == 2
+
+
+def test_the_images_of_the_jobs_were_built_and_pushed(stage: Stage) -> None:
+    need_images()
+    wanted = []
+    for pipeline in stage.answers["AWS::SageMaker::Pipeline"].values():
+        steps = {one["Name"]: one for one in json.loads(pipeline["PipelineDefinition"])["Steps"]}
+        wanted.append(steps["Train"]["Arguments"]["AlgorithmSpecification"]["TrainingImage"])
+    assert sorted(stage.images) == sorted(wanted)
+    assert len(set(wanted)) == 2
 
 
 def test_every_role_has_the_policies_of_its_template_and_no_other(stage: Stage) -> None:
