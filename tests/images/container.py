@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.images.needs import NAMESPACES
 from tests.images.standin import PACKAGES
 from tests.images.store import Image
 
@@ -74,12 +75,11 @@ def running(image: Image, machine: Path, hyperparameters: Mapping[str, str]) -> 
             PACKAGES: (sysconfig.get_path("purelib"), "bind,ro"),
         },
     }
-    namespaces = ("--pid", "--fork", "--kill-child", "--mount", "--net", "--uts")
     log = machine.with_suffix(".log")
     with (
         log.open("w") as file,
         subprocess.Popen(
-            ["unshare", *namespaces, sys.executable, str(BOOT), json.dumps(document)],
+            ["unshare", *NAMESPACES, sys.executable, str(BOOT), json.dumps(document)],
             stdout=file,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,

@@ -2,12 +2,15 @@
 
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
 
 REQUIRED = "EVENSHARD_REQUIRE_IMAGES"
 """With 1, tests of images fail where they would be skipped."""
+NAMESPACES = ("--pid", "--fork", "--kill-child", "--mount", "--net", "--uts")
+"""What an image is started in: `unshare` takes these."""
 
 
 def missing() -> str | None:
@@ -16,6 +19,11 @@ def missing() -> str | None:
         return "a root file system is laid out and entered: that takes root on Linux"
     if lacking := [name for name in ("buildah", "unshare", "ldd") if not shutil.which(name)]:
         return f"{', '.join(lacking)} not found: apt-get install buildah"
+    tried = subprocess.run(
+        ["unshare", *NAMESPACES, "true"], capture_output=True, text=True, check=False
+    )
+    if tried.returncode != 0:
+        return f"new namespaces are refused here: {tried.stderr.strip()}"
     return None
 
 
