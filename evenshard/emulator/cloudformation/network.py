@@ -22,6 +22,18 @@ class SecurityGroupEgressResource(Deployed, CloudFormationModel):
     """A rule that is no part of its group, since it names the group itself."""
 
     TYPE: ClassVar[str] = "AWS::EC2::SecurityGroupEgress"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset(
+        {
+            "CidrIp",
+            "Description",
+            "DestinationPrefixListId",
+            "DestinationSecurityGroupId",
+            "FromPort",
+            "GroupId",
+            "IpProtocol",
+            "ToPort",
+        }
+    )
 
     def create(self) -> None:
         """Add the rule."""

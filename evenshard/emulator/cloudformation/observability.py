@@ -18,6 +18,23 @@ class AlarmResource(Deployed, CloudFormationModel):
     """A CloudWatch alarm on one metric."""
 
     TYPE: ClassVar[str] = "AWS::CloudWatch::Alarm"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset(
+        {
+            "AlarmActions",
+            "AlarmDescription",
+            "AlarmName",
+            "ComparisonOperator",
+            "Dimensions",
+            "EvaluationPeriods",
+            "MetricName",
+            "Metrics",
+            "Namespace",
+            "Period",
+            "Statistic",
+            "Threshold",
+            "TreatMissingData",
+        }
+    )
     NAME_PROPERTY: ClassVar[str] = "AlarmName"
     ATTRIBUTES: ClassVar[frozenset[str]] = frozenset({"Arn"})
 
@@ -70,6 +87,9 @@ class MetricFilterResource(Deployed, CloudFormationModel):
     """A metric that CloudWatch counts in a log group."""
 
     TYPE: ClassVar[str] = "AWS::Logs::MetricFilter"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset(
+        {"FilterName", "FilterPattern", "LogGroupName", "MetricTransformations"}
+    )
     NAME_PROPERTY: ClassVar[str] = "FilterName"
 
     def create(self) -> None:
@@ -97,6 +117,7 @@ class SubscriptionResource(Deployed, CloudFormationModel):
     """Who hears of a topic's messages."""
 
     TYPE: ClassVar[str] = "AWS::SNS::Subscription"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset({"Endpoint", "Protocol", "TopicArn"})
 
     def create(self) -> None:
         """Subscribe."""
@@ -117,6 +138,7 @@ class BudgetResource(Deployed, CloudFormationModel):
     """A cost budget with its notifications."""
 
     TYPE: ClassVar[str] = "AWS::Budgets::Budget"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset({"Budget", "NotificationsWithSubscribers"})
 
     def create(self) -> None:
         """Make the budget."""

@@ -16,6 +16,7 @@ class BucketPolicyResource(Deployed, CloudFormationModel):
     """The policy of a bucket."""
 
     TYPE: ClassVar[str] = "AWS::S3::BucketPolicy"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset({"Bucket", "PolicyDocument"})
 
     def create(self) -> None:
         """Put the policy."""
@@ -34,6 +35,7 @@ class TopicPolicyResource(Deployed, CloudFormationModel):
     """The policy of some topics."""
 
     TYPE: ClassVar[str] = "AWS::SNS::TopicPolicy"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset({"PolicyDocument", "Topics"})
 
     def create(self) -> None:
         """Put the policy on every topic."""
@@ -50,6 +52,7 @@ class QueuePolicyResource(Deployed, CloudFormationModel):
     """The policy of some queues."""
 
     TYPE: ClassVar[str] = "AWS::SQS::QueuePolicy"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset({"PolicyDocument", "Queues"})
 
     def create(self) -> None:
         """Put the policy on every queue."""

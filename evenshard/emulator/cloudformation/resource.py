@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from moto.cloudformation.exceptions import ValidationError
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
@@ -23,6 +25,8 @@ class Deployed:
     TYPE: ClassVar[str]
     NAME_PROPERTY: ClassVar[str] = ""
     """The property that names the resource; empty where none does."""
+    PROPERTIES: ClassVar[frozenset[str]]
+    """All that is made of the template's properties; another one is refused."""
     ATTRIBUTES: ClassVar[frozenset[str]] = frozenset()
     """What Fn::GetAtt may ask for: attributes of the object."""
 
@@ -83,6 +87,7 @@ class Deployed:
         **_: object,
     ) -> Self:
         """Create a resource for moto."""
+        cls._check(cloudformation_json["Properties"])
         place = Place(account=account_id, region=region_name)
         made = cls(resource_name, cloudformation_json["Properties"], place)
         made.create()
@@ -99,12 +104,24 @@ class Deployed:
     ) -> Self:
         """Update a resource for moto. One without a name in the template keeps the one it has."""
         properties = cloudformation_json["Properties"]
+        cls._check(properties)
         is_named = cls.NAME_PROPERTY in properties
         name = new_resource_name if is_named else original_resource.name
         changed = cls(name, properties, Place(account=account_id, region=region_name))
         changed.physical_resource_id = original_resource.physical_resource_id
         changed.update(original_resource)
         return changed
+
+    @classmethod
+    def _check(cls, properties: Mapping[str, Any]) -> None:
+        """Raise ValidationError for what would be dropped silently."""
+        unknown = sorted(properties.keys() - cls.PROPERTIES)
+        if unknown:
+            problem = (
+                f"The emulator's {cls.TYPE} has no {', '.join(unknown)}. Add it to "
+                "evenshard/emulator/cloudformation, or deploy without it."
+            )
+            raise ValidationError(message=problem)
 
     def delete(self, account_id: str, region_name: str) -> None:
         """Delete a resource for moto, which repeats what this object knows."""

@@ -14,6 +14,17 @@ class PipelineResource(Deployed, CloudFormationModel):
     """A pipeline whose definition is in the template."""
 
     TYPE: ClassVar[str] = "AWS::SageMaker::Pipeline"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset(
+        {
+            "ParallelismConfiguration",
+            "PipelineDefinition",
+            "PipelineDescription",
+            "PipelineDisplayName",
+            "PipelineName",
+            "RoleArn",
+            "Tags",
+        }
+    )
     NAME_PROPERTY: ClassVar[str] = "PipelineName"
 
     def create(self) -> None:
@@ -61,6 +72,9 @@ class ModelPackageGroupResource(Deployed, CloudFormationModel):
     """A group of model versions."""
 
     TYPE: ClassVar[str] = "AWS::SageMaker::ModelPackageGroup"
+    PROPERTIES: ClassVar[frozenset[str]] = frozenset(
+        {"ModelPackageGroupDescription", "ModelPackageGroupName", "Tags"}
+    )
     NAME_PROPERTY: ClassVar[str] = "ModelPackageGroupName"
     ATTRIBUTES: ClassVar[frozenset[str]] = frozenset({"ModelPackageGroupArn"})
 

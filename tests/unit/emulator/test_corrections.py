@@ -59,6 +59,18 @@ def test_a_property_of_a_bucket_that_would_be_dropped_is_refused(connect: Connec
         _create(connect, "locked", {"Bucket": _bucket(7, ObjectLockEnabled=True)})
 
 
+def test_a_property_of_an_added_type_that_would_be_dropped_is_refused(connect: Connect) -> None:
+    subscription = _resource(
+        "AWS::SNS::Subscription",
+        TopicArn="arn:aws:sns:us-east-1:123456789012:none",
+        Protocol="email",
+        Endpoint="a@example.com",
+        FilterPolicy={},
+    )
+    with pytest.raises(ClientError, match="AWS::SNS::Subscription has no FilterPolicy"):
+        _create(connect, "filtered", {"Subscription": subscription})
+
+
 def test_the_policy_of_a_key_can_be_read(connect: Connect) -> None:
     statement = {
         "Effect": "Allow",
