@@ -1,6 +1,7 @@
 """What every rank measures."""
 
 import time
+from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +20,11 @@ IN_MEMORY: Final = "in_memory"
 WHOLE: Final = "whole"
 
 
+def cpu_of(loop: str) -> str:
+    """The key of a loop's processor time, of all threads of rank 0."""
+    return f"{loop}_cpu"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
     """Of one task on some ranks."""
@@ -34,17 +40,18 @@ def measure(rank: int, folder: Path, job: Measured) -> dict[str, Any]:
     """Let the loops take turns.
 
     Returns:
-        Seconds of each loop in each round.
+        Seconds of each loop in each round; under `cpu_of`, of the processor.
     """
     shards = folder / f"host-{rank}"
     write_shard(shards, job.settings.task, STEPS * BATCH_SIZE, seed=rank)
     loops = Loops(job.settings, rank, distributed.get_world_size(), shards)
-    seconds: dict[str, list[float]] = {name: [] for name in job.loops}
+    seconds: dict[str, list[float]] = defaultdict(list)
     for _ in range(job.rounds + 1):
         for name in job.loops:
             distributed.barrier()
-            start_s = time.perf_counter()
+            start_s, start_cpu_s = time.perf_counter(), time.process_time()
             getattr(loops, name)()
             distributed.barrier()
             seconds[name].append(time.perf_counter() - start_s)
+            seconds[cpu_of(name)].append(time.process_time() - start_cpu_s)
     return {name: of_loop[1:] for name, of_loop in seconds.items()}
