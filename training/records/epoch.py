@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from training.records.batch import Batch, Demand, Output, batches, converted
+from training.records.batch import Batch, Converted, Demand, Output, batches, converted
 from training.records.prefetch import finished_ahead, prefetched
 from training.records.segment import Place, Segment
 from training.records.settings import LoaderSettings
@@ -24,8 +24,8 @@ WINDOWS_AHEAD = 1
 """Windows read ahead of the one whose records are copied."""
 
 CHUNKS_AHEAD = 1
-"""Chunks converted ahead of the one in use. One more is made, and converted when its turn comes:
-together enough for the time that reading a window takes."""
+"""Chunks converted ahead of the one in use. Where windows are not read ahead, one more is made, and
+converted when its turn comes: together enough for the time that reading a window takes."""
 
 
 class RecordEpoch(Iterator[Batch]):
@@ -139,8 +139,9 @@ def read_batches(
     chunks = reader.chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size)
     demand = Demand()
     convert = partial(converted, output=output, demand=demand)
-    if settings.prefetch:
+    made: Iterator[Converted] = (convert(chunk) for chunk in chunks)
+    if settings.prefetch and output.objects_at_once is None:
+        made = prefetched(made, ahead=CHUNKS_AHEAD)
+    elif settings.prefetch:
         made = finished_ahead(chunks, convert, ahead=CHUNKS_AHEAD)
-    else:
-        made = map(convert, chunks)
     yield from batches(demand.watch(made), output, size)

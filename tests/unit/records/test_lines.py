@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 
 from tests.unit.records.host_data import host_loaders, write_shards
-from training.records import LoaderSettings, Packed, RecordError
+from training.records import LoaderSettings, Packed, RecordError, find_shards
+from training.records.formats import lines
+from training.records.formats.protocol import BlockRef
 from training.records.packed import pack
 
 LINES = ["one", "", "zwei é", "\u2028three\x0b\x85", "\U0001f600", "x" * 5000, "\rlast"]
@@ -120,3 +122,24 @@ def test_refuses_to_pack_nulls_and_other_types() -> None:
         pack(pa.array(["a", None]))
     with pytest.raises(ValueError, match="type int64: pack strings or bytes"):
         pack(pa.array([1]))
+
+
+def test_copied_lines_take_no_more_than_their_own_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Arrow's pool kept many times as much where it grew arrays while copying, or held several.
+    pool = pa.proxy_memory_pool(pa.default_memory_pool())
+    monkeypatch.setattr(lines, "_POOL", pool)
+    sizes = np.random.default_rng(0).integers(1, 400, 20_000)
+    content = b"".join(b"%s\n" % (b"x" * size) for size in sizes.tolist())
+    (shard,) = find_shards(write_shards(tmp_path, {"a.txt": content}))
+    made = lines.LinesFormat(block_bytes=1 << 20, errors="strict")
+    records = made.read([BlockRef(shard, 0, shard.size_bytes)])
+    order = np.random.default_rng(1).permutation(len(sizes))
+    held = [records.take(order[first : first + 5_000]) for first in range(0, 20_000, 5_000)]
+    largest = max(rows.array.nbytes for rows in held)
+    assert largest > lines.LEAST_MAPPED_BYTES
+    assert pool.bytes_allocated() == 0
+    assert pool.max_memory() <= 1.1 * largest
+    taken = [line for rows in held for line in rows.output("bytes")]
+    assert taken == [b"x" * int(sizes[index]) for index in order]
