@@ -46,8 +46,9 @@ def measure(rank: int, folder: Path, job: Measured) -> dict[str, Any]:
     write_shard(shards, job.settings.task, STEPS * BATCH_SIZE, seed=rank)
     loops = Loops(job.settings, rank, distributed.get_world_size(), shards)
     seconds: dict[str, list[float]] = defaultdict(list)
-    for _ in range(job.rounds + 1):
-        for name in job.loops:
+    for number in range(job.rounds + 1):
+        # The other way round each time: nobody always comes after the same one.
+        for name in job.loops if number % 2 else job.loops[::-1]:
             distributed.barrier()
             start_s, start_cpu_s = time.perf_counter(), time.process_time()
             getattr(loops, name)()
