@@ -1,5 +1,8 @@
 """The learning rate from update to update, as torch's optimizers take it."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
@@ -18,3 +21,23 @@ def make_schedule(
         total_steps: updates of the whole training.
     """
     return LambdaLR(optimizer, LearningRateFactor.of(settings, total_steps))
+
+
+def go_on(schedule: LambdaLR, state: Mapping[str, Any]) -> None:
+    """Go on at the update that another schedule has come to, towards one's own last update.
+
+    The interrupted training may have had another end: fewer epochs, or other hosts.
+
+    Args:
+        schedule: of this training; its optimizer gets the learning rate of the next update.
+        state: of the other one, a `state_dict`.
+    """
+    update = state["last_epoch"]
+    rates = [
+        largest * factor(update)
+        for largest, factor in zip(schedule.base_lrs, schedule.lr_lambdas, strict=True)
+    ]
+    own_end = [None] * len(schedule.lr_lambdas)
+    schedule.load_state_dict({**state, "lr_lambdas": own_end, "_last_lr": rates})
+    for group, rate in zip(schedule.optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate

@@ -28,14 +28,8 @@ from training.contract.breakpoints import START, Breakpoints
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.failure import lost_peer
-from training.contract.hyperparameters import (
-    TrainingHyperparameters,
-    parse_training,
-    read_hyperparameters,
-)
-from training.contract.layout import (
-    DATA_DIGEST_VARIABLE,
-)
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.contract.layout import DATA_DIGEST_VARIABLE, PYTORCH
 from training.contract.metrics import (
     LEARNING_RATE,
     RECORDS_PER_SECOND,
@@ -55,18 +49,14 @@ from training.pytorch.precision import use_tensor_cores
 from training.pytorch.ranks import join_ranks
 from training.pytorch.tasks import make_task
 from training.pytorch.tracking import track
-from training.records import (
-    AgreementError,
-    EpochPlan,
-    RecordError,
-    StateError,
-    agree,
-)
+from training.records import AgreementError, EpochPlan, RecordError, StateError, agree
 from training.trainer.data import check_plan, train_loader, validation_loader
+from training.trainer.keeping import Keeping
 from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
 from training.trainer.ranks import check_world
 from training.trainer.report import check_loss, set_up_log, write_data_report
+from training.trainer.settings import read_settings
 from training.trainer.tracking import Tracker
 from training.trainer.updates import updates_per_epoch
 
@@ -78,7 +68,7 @@ def main() -> None:
     """Train, and leave the model with the chief."""
     paths = ContainerPaths.from_environment()
     cluster = Cluster.from_file(paths.resource_config_file)
-    settings = parse_training(read_hyperparameters(paths.hyperparameters_file))
+    settings = read_settings(paths, PYTORCH)
     breakpoints = Breakpoints.from_environment(rank=int(os.environ["RANK"]))
     breakpoints.reach(START)
     with (
@@ -99,8 +89,8 @@ def main() -> None:
         plan_epoch = partial(
             agree, train_data, host_rank=cluster.host_rank, all_gather=ranks.all_gather
         )
-        updates = updates_per_epoch(train_data, settings, ranks)
-        learner = Learner.new(task, ranks, total_updates=updates * settings.epochs)
+        updates = updates_per_epoch(train_data, settings, ranks) * settings.epochs
+        learner = Learner.new(task, ranks, total_updates=updates)
         keeping = keep(
             learner,
             train_data,
@@ -109,7 +99,7 @@ def main() -> None:
             host=cluster.current_host,
             breakpoints=breakpoints,
         )
-        report = partial(_report_steps, tracker, learner, updates)
+        report = partial(_report_steps, tracker, learner, keeping)
         pace = Pace(ranks, settings.log_every_steps, report)
         with keeping.until_stopped():
             for epoch in keeping.epochs():
@@ -134,11 +124,13 @@ def main() -> None:
 
 
 def _report_steps(
-    tracker: Tracker, learner: Learner, of_epoch: int, numbers: Mapping[Metric, float]
+    tracker: Tracker,
+    learner: Learner,
+    keeping: Keeping[Tensor],
+    numbers: Mapping[Metric, float],
 ) -> None:
-    epoch = (learner.updates - 1) // of_epoch + 1
     values = {**numbers, LEARNING_RATE: learner.learning_rate}
-    tracker.report(values, epoch=epoch, step=learner.updates)
+    tracker.report(values, epoch=keeping.progress.epoch + 1, step=learner.updates)
 
 
 def _report_epoch(

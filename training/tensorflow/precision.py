@@ -75,7 +75,9 @@ class LossScale:
         good = tf.where(is_finite, self._good_updates + 1, 0)
         grows = good >= _STEPS_TO_GROW
         factor = tf.where(is_finite, tf.where(grows, 2.0, 1.0), 0.5)
-        self._scale.assign(self._scale * factor)
+        scale = self._scale * factor
+        # Beyond float32 no halving would bring it back.
+        self._scale.assign(tf.where(tf.math.is_finite(scale), scale, self._scale))
         self._good_updates.assign(tf.where(grows, tf.zeros_like(good), good))
 
 

@@ -12,11 +12,10 @@ By hand, in one process, the same folder is enough:
     SAGEMAKER_BASE_DIR=folder python -m training.tensorflow.train
 """
 
-import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 
@@ -27,18 +26,8 @@ from training.contract.breakpoints import START, Breakpoints
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.failure import lost_peer
-from training.contract.hyperparameters import (
-    TrainingHyperparameters,
-    check_used,
-    parse_training,
-    read_hyperparameters,
-)
-from training.contract.layout import (
-    DATA_DIGEST_VARIABLE,
-    TENSORFLOW,
-    TRAIN_CHANNEL,
-    VOCABULARY_CHANNEL,
-)
+from training.contract.hyperparameters import TrainingHyperparameters
+from training.contract.layout import DATA_DIGEST_VARIABLE, TENSORFLOW
 from training.contract.metrics import (
     LEARNING_RATE,
     RECORDS_PER_SECOND,
@@ -52,27 +41,22 @@ from training.launcher.exceptions import recorded
 from training.records import (
     AgreementError,
     EpochPlan,
-    LoaderSettings,
     RecordError,
     RecordLoader,
     StateError,
     agree,
-    find_shards,
 )
-from training.records.encoding import example_output, read_examples
-from training.records.packed import Packed
 from training.tensorflow.checkpoint import EpochLosses, LearnerTensors
-from training.tensorflow.kept_vocabulary import VOCABULARY, read_kept
+from training.tensorflow.kept_vocabulary import VOCABULARY
 from training.tensorflow.learner import Learner
 from training.tensorflow.loop import train_epoch, validate
 from training.tensorflow.model_file import save_model
+from training.tensorflow.one_vocabulary import one_vocabulary
 from training.tensorflow.pace import Pace
 from training.tensorflow.precision import use_tensor_cores
 from training.tensorflow.ranks import Ranks, join_ranks
 from training.tensorflow.task import TextTask
 from training.tensorflow.tracking import track
-from training.tensorflow.vocabulary import SPECIAL_ROWS, Vocabulary, count_vocabulary
-from training.tensorflow.vocabulary_file import read_vocabulary
 from training.trainer.data import check_plan, train_loader, validation_loader
 from training.trainer.keeping import Keeping, KeptJob
 from training.trainer.kept import KeptTraining
@@ -80,11 +64,9 @@ from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
 from training.trainer.ranks import check_world
 from training.trainer.report import Validation, check_loss, set_up_log, write_data_report
+from training.trainer.settings import read_settings
 from training.trainer.tracking import Tracker
 from training.trainer.updates import updates_per_epoch
-
-_LOG = logging.getLogger(__name__)
-_COUNTING_BATCH_SIZE = 1024
 
 
 @recorded  # the launcher finds an exception of this rank in a file
@@ -92,7 +74,7 @@ def main() -> None:
     """Train, and leave the model with the chief."""
     paths = ContainerPaths.from_environment()
     cluster = Cluster.from_file(paths.resource_config_file)
-    settings = _settings(paths)
+    settings = read_settings(paths, TENSORFLOW)
     breakpoints = Breakpoints.from_environment(rank=int(os.environ.get("RANK", "0")))
     breakpoints.reach(START)
     with (
@@ -107,7 +89,7 @@ def main() -> None:
         train_data = train_loader(paths, cluster, settings, ranks)
         validation_data = validation_loader(paths, settings, ranks)
         found = _find_checkpoint(paths, cluster, ranks)
-        task = TextTask(settings, _one_vocabulary(paths, settings, ranks, found))
+        task = TextTask(settings, one_vocabulary(paths, settings, ranks, found))
         updates = updates_per_epoch(train_data, settings, ranks) * settings.epochs
         learner = Learner(task, ranks, settings, total_updates=updates)
         # The channel is replicated, so every rank knows the parts of all.
@@ -185,75 +167,6 @@ def _report_epoch(
         RECORDS_PER_SECOND: records_per_second,
     }
     tracker.report(values, epoch=epoch + 1)
-
-
-def _settings(paths: ContainerPaths) -> TrainingHyperparameters:
-    given = read_hyperparameters(paths.hyperparameters_file)
-    settings = parse_training(given)
-    check_used(given, TENSORFLOW)
-    return settings
-
-
-def _one_vocabulary(
-    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks, found: Found
-) -> Vocabulary:
-    """The vocabulary of all hosts: that given, that of the checkpoint, else counted from records.
-
-    Raises:
-        AgreementError: on all ranks alike: the hosts were given different ones.
-        CheckpointError: on all ranks alike: the checkpoint's is not its own.
-    """
-    size = settings.vocabulary_size - SPECIAL_ROWS
-    folder = paths.channel(VOCABULARY_CHANNEL)
-    if folder.is_dir():
-        vocabulary = read_vocabulary(folder, size=size, ngrams=settings.ngrams)
-    elif (kept := read_kept(found)) is not None:
-        vocabulary = kept
-    else:
-        counting = _counting_loader(paths, settings, ranks)
-        vocabulary = count_vocabulary(
-            lambda: _texts(counting), ranks, size=size, ngrams=settings.ngrams
-        )
-    digests = [digest for (digest,) in ranks.all_gather([vocabulary.digest])]
-    if len(set(digests)) > 1:
-        raise AgreementError(
-            f"The ranks have {len(set(digests))} different vocabularies. Set the "
-            f"S3DataDistributionType of channel {VOCABULARY_CHANNEL} to FullyReplicated."
-        )
-    if vocabulary.unseen_count and ranks.is_chief:
-        _LOG.warning(
-            "Words that occur up to %d times may be missing from the vocabulary: there are too "
-            "many different ones to count each. Lower ngrams or give a channel %s.",
-            vocabulary.unseen_count,
-            VOCABULARY_CHANNEL,
-        )
-    return vocabulary
-
-
-def _counting_loader(
-    paths: ContainerPaths, settings: TrainingHyperparameters, ranks: Ranks
-) -> RecordLoader:
-    """This rank's part of the training records, as they lie there."""
-    chosen = settings.chosen_format
-    shards = find_shards(paths.channel(TRAIN_CHANNEL), chosen_format=chosen)
-    return RecordLoader(
-        shards,
-        settings=LoaderSettings(
-            batch_size=_COUNTING_BATCH_SIZE,
-            seed=0,
-            shuffle=False,
-            format=chosen,
-            output=example_output(shards, chosen),
-            count=False,
-        ),
-        part=ranks.local_rank,
-        parts=ranks.local_world_size,
-    )
-
-
-def _texts(loader: RecordLoader) -> Iterator[Packed]:
-    for batch in loader.epoch(0):
-        yield read_examples(batch).texts
 
 
 def _check_equal_weights(model: keras.Model, ranks: Ranks) -> None:

@@ -35,9 +35,9 @@ def ends_update(plan: EpochPlan, step: int, together: int) -> bool:
     return (step + 1) % together == 0 or step + 1 == plan.steps
 
 
-@dataclass
+@dataclass(frozen=True, kw_only=True)
 class LearningRateFactor:
-    """What the learning rate is multiplied with; a checkpoint keeps its fields."""
+    """What the learning rate is multiplied with."""
 
     schedule: str
     """constant or cosine."""

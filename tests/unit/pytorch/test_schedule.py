@@ -5,8 +5,7 @@ import torch
 from torch import nn
 
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.schedule import make_schedule
-from training.trainer.updates import LearningRateFactor
+from training.pytorch.schedule import go_on, make_schedule
 
 
 def rates(total_updates: int, **values: object) -> list[float]:
@@ -49,10 +48,15 @@ def test_a_warm_up_longer_than_the_training_ends_with_it() -> None:
     assert rates(3, schedule="cosine", warmup_steps=100)[:3] == pytest.approx([0.125, 0.25, 0.375])
 
 
-def test_a_checkpoint_holds_what_the_schedule_needs() -> None:
-    settings = TrainingHyperparameters(schedule="cosine")
-    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=1.0)
-    state = make_schedule(settings, optimizer, 10).state_dict()
-    other = make_schedule(settings, torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=1.0), 99)
-    other.load_state_dict(state)
-    assert other.lr_lambdas == [LearningRateFactor("cosine", 0, 10)]
+def test_a_training_that_goes_on_with_more_epochs_comes_to_its_own_end() -> None:
+    settings = TrainingHyperparameters(learning_rate=0.5, schedule="cosine")
+    before, now = (torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.5) for _ in range(2))
+    shorter, longer = make_schedule(settings, before, 4), make_schedule(settings, now, 8)
+    for _ in range(4):
+        before.step()
+        shorter.step()
+    go_on(longer, shorter.state_dict())
+    assert now.param_groups[0]["lr"] == longer.get_last_lr()[0] == rates(8, schedule="cosine")[4]
+    now.step()
+    longer.step()
+    assert longer.get_last_lr()[0] == rates(8, schedule="cosine")[5]

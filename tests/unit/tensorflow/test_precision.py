@@ -103,6 +103,16 @@ def test_the_scale_grows_where_nothing_was_too_large() -> None:
     assert int(scale.variables[1]) == 0
 
 
+def test_the_scale_never_leaves_the_finite_numbers() -> None:
+    scale = LossScale()
+    scale.variables[0].assign(2.0**127)
+    scale.variables[1].assign(1999)
+    scale.take_note(tf.constant(value=True))
+    assert float(scale.factor) == 2.0**127
+    scale.take_note(tf.constant(value=False))
+    assert float(scale.factor) == 2.0**126
+
+
 def test_gradients_are_clipped_as_they_are_not_as_they_are_scaled() -> None:
     exact = learner(max_grad_norm=1e-3)
     short = learner(max_grad_norm=1e-3, mixed_precision="fp16")
