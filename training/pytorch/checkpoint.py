@@ -80,7 +80,8 @@ class LearnerTensors:
             learner.model.load_state_dict(chief["model"])
             learner.optimizer.load_state_dict(chief["optimizer"])
         go_on(learner.schedule, chief["schedule"])
-        learner.precision.scaler.load_state_dict(chief["scaler"])
+        if chief["scaler"]:  # else it computed without one: mixed_precision=auto asks the GPU
+            learner.precision.scaler.load_state_dict(chief["scaler"])
         rank = self._ranks.rank
         if rank < ranks:
             own = chief if rank == 0 else _load(rank_file(folder, rank), device)

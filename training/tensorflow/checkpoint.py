@@ -42,8 +42,10 @@ class LearnerTensors:
     def read(self, folder: Path, _ranks: int) -> None:
         """Take over the variables."""
         with np.load(folder / _FILE, allow_pickle=False) as arrays:
-            for number, variable in enumerate(self._learner.variables):
-                variable.assign(arrays[f"v{number:05}"])
+            # Only the scale of losses, which comes last, may be there or not: mixed_precision=auto
+            # asks the GPU. With another number of other variables the checkpoint was refused.
+            for variable, name in zip(self._learner.variables, sorted(arrays.files), strict=False):
+                variable.assign(arrays[name])
 
 
 class EpochLosses:

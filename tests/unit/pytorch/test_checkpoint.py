@@ -4,6 +4,7 @@ import random
 import resource
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +87,16 @@ def test_weights_optimizer_and_own_buffers_come_back(tmp_path: Path) -> None:
         assert torch.equal(buffer, dict(other.model.named_buffers())[name])
     assert fresh.learning_rate == chief.learning_rate
     assert fresh.updates == 2
+    assert torch.equal(step(fresh), step(chief))
+
+
+def test_a_gpu_without_bf16_begins_with_a_scale_of_its_own(tmp_path: Path) -> None:
+    chief = trained(1)
+    LearnerTensors(chief, ranks(0)).write(tmp_path)
+    fp16 = Precision(replace(SETTINGS, mixed_precision="fp16"), CPU)
+    fresh = replace(trained(3), precision=fp16)
+    LearnerTensors(fresh, ranks(0)).read(tmp_path, 2)
+    assert fresh.precision.scaler.get_scale() == fp16.scaler.get_scale() == 2.0**16
     assert torch.equal(step(fresh), step(chief))
 
 
