@@ -25,9 +25,10 @@ from training.pytorch.ranks import Ranks
 from training.pytorch.schedule import make_schedule
 from training.pytorch.steps import planned_steps
 from training.pytorch.task import Task, new_model
-from training.records import Batch, EpochPlan, RecordError
+from training.records import Batch, EpochPlan
 from training.steps.quality import Quality
 from training.trainer.keeping import Keeping
+from training.trainer.report import check_validation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,11 +171,7 @@ def validate(
     Raises:
         RecordError: a record of this rank cannot be used, or, on all ranks alike, there are none.
     """
-    if plan.records == 0:
-        raise RecordError(
-            "The validation channel holds no records, so nobody could tell whether the training "
-            "works. Put at least one record under ValidationDataUri."
-        )
+    check_validation(plan)
     task = learner.task
     learner.model.eval()
     loss_sum = torch.zeros(1, dtype=torch.float64, device=ranks.device)

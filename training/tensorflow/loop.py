@@ -15,7 +15,7 @@ from training.tensorflow.learner import Learner
 from training.tensorflow.pace import Pace
 from training.tensorflow.task import Inputs, TextTask
 from training.trainer.keeping import Keeping
-from training.trainer.report import Validation
+from training.trainer.report import Validation, check_validation
 from training.trainer.updates import ends_update, records_of_update
 
 
@@ -89,16 +89,18 @@ def validate(
     Raises:
         RecordError: a record of this rank cannot be used, or, on all ranks alike, there are none.
     """
+    check_validation(plan)
     task, rank = learner.task, learner.ranks.rank
-    sums = [0.0, 0.0, 0.0]  # loss, correct, records
+    sums = [0.0, 0.0]  # loss, correct
     mine = encode_ahead(batches, task.encode_texts)
     for step in range(plan.steps):
         encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
         if encoded is not None:
             loss, correct = learner.measure(*_inputs(encoded, task)).numpy().tolist()
-            sums = [sums[0] + loss, sums[1] + correct, sums[2] + len(encoded.batch)]
+            sums = [sums[0] + loss, sums[1] + correct]
         keeping.batch_validated()
-    return Validation.from_sums(*learner.ranks.sum(sums))
+    loss, correct = learner.ranks.sum(sums)
+    return Validation(loss=loss / plan.records, accuracy=correct / plan.records)
 
 
 def _next_batch(batches: Iterator[EncodedBatch], planned_records: int) -> EncodedBatch | None:

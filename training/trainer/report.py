@@ -25,19 +25,18 @@ class Validation:
     accuracy: float
     """The part of the records that is decided as labelled, 0..1."""
 
-    @classmethod
-    def from_sums(cls, loss: float, correct: float, records: float) -> "Validation":
-        """Divide sums over all ranks.
 
-        Raises:
-            RecordError: on all ranks alike: there are no records.
-        """
-        if records == 0:
-            raise RecordError(
-                "The validation channel holds no records, so nobody could tell whether the "
-                "training works. Put at least one record under ValidationDataUri."
-            )
-        return cls(loss=loss / records, accuracy=correct / records)
+def check_validation(plan: EpochPlan) -> None:
+    """Refuse a validation of nothing.
+
+    Raises:
+        RecordError: on all ranks alike: there are no records.
+    """
+    if plan.records == 0:
+        raise RecordError(
+            "The validation channel holds no records, so nobody could tell whether the training "
+            "works. Put at least one record under ValidationDataUri."
+        )
 
 
 def set_up_log(ranks: JobRanks) -> None:
