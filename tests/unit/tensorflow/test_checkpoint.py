@@ -11,6 +11,7 @@ from training.tensorflow.checkpoint import LearnerTensors
 from training.tensorflow.learner import Learner
 from training.tensorflow.task import TextTask
 from training.tensorflow.vocabulary import Vocabulary
+from training.trainer.precision import Numbers
 
 
 class Chief:
@@ -19,7 +20,7 @@ class Chief:
     is_chief = True
 
 
-def learner(seed: int, numbers: str) -> Learner:
+def learner(seed: int, numbers: Numbers) -> Learner:
     settings = TrainingHyperparameters(
         vocabulary_size=6, embedding_dim=4, hidden_dim=3, seed=seed, mixed_precision=numbers
     )
@@ -31,7 +32,7 @@ def learner(seed: int, numbers: str) -> Learner:
 
 @pytest.mark.parametrize(("before", "now"), [("off", "off"), ("off", "fp16"), ("fp16", "off")])
 def test_weights_and_optimizer_come_back_also_on_a_gpu_of_another_kind(
-    tmp_path: Path, before: str, now: str
+    tmp_path: Path, before: Numbers, now: Numbers
 ) -> None:
     kept, fresh = learner(1, before), learner(2, now)
     files = LearnerTensors(kept).write(tmp_path)
