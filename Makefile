@@ -22,7 +22,7 @@ PEERS_PIP := .venv-peers/bin/python -m pip --disable-pip-version-check
 TORCH_PIN := $(shell sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements-pytorch.txt)
 DEMO_DATA := .evenshard/demo-data
 # Two tests at a time, but never two that simulate hosts: tests/conftest.py groups them.
-PARALLEL := -n 2 --dist loadgroup
+PARALLEL := -n 2
 
 # For `make images`: base images from elsewhere, and a pip.conf that the builds read and the images do not hold.
 PYTORCH_BASE ?=
