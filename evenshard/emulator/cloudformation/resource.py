@@ -1,5 +1,6 @@
 """What the resource types that we add to moto have in common."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -45,18 +46,18 @@ class Deployed:
         self.physical_resource_id = name
         """What Ref gives."""
 
+    @abstractmethod
     def create(self) -> None:
         """Make it."""
-        raise NotImplementedError
 
     def update(self, former: Self) -> None:
         """Make it what the template says now; by default as CloudFormation replaces a resource."""
         former.remove()
         self.create()
 
+    @abstractmethod
     def remove(self) -> None:
         """Delete it."""
-        raise NotImplementedError
 
     @classmethod
     def cloudformation_type(cls) -> str:
