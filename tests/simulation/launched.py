@@ -36,6 +36,11 @@ class Host:
     def model_files(self) -> list[str]:
         return sorted(path.name for path in (self.base_dir / "model").rglob("*"))
 
+    def gloo_threads(self, moment: str) -> list[list[str]]:
+        """For each process of a program that uses `gloo_threads`, what it wrote down then."""
+        files = (self.base_dir / "output" / "data").glob(f"threads-of-process-*-{moment}.json")
+        return [json.loads(file.read_text()) for file in files]
+
     def data_report(self) -> dict[str, Any]:
         file = self.base_dir / "output" / "data" / self.name / "data.json"
         report: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))

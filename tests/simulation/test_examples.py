@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -177,6 +178,14 @@ def test_the_loss_falls_and_is_a_metric_of_the_pipeline(example: Run) -> None:
 def test_only_the_chief_writes_a_model(example: Run) -> None:
     name = {PYTORCH: "model.pt", TENSORFLOW: "model.keras"}[example.framework]
     assert [host.model_files for host in example.hosts] == [[name], []]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of threads are read from Linux's /proc")
+def test_no_thread_of_gloo_is_left_at_the_end(pytorch: Run) -> None:
+    # One that is could meet an interpreter that is half gone, and abort a rank that had succeeded.
+    for host in pytorch.hosts:
+        assert all("pt_gloo_runloop" in names for names in host.gloo_threads("working"))
+        assert host.gloo_threads("left") == [[], []]
 
 
 def train_pytorch_alone(example: Run) -> NextByte:

@@ -10,6 +10,10 @@ from datetime import timedelta
 from typing import Final, TypeVar
 
 import torch
+
+# Not used here, but DDP imports it at its first use, and the group that is there by then can never
+# go again: it is the default argument of these functions. Now there is none.
+import torch.distributed.nn.functional
 from torch import Tensor, distributed
 from torch.distributed import ProcessGroup
 

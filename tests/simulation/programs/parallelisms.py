@@ -4,6 +4,7 @@ The hyperparameter `cases` is a JSON object of names and hyperparameters; the sh
 lie in a folder of its name below the channels.
 """
 
+import atexit
 import json
 import os
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 from safetensors.torch import save_file
 
+from tests.simulation.programs.gloo_threads import write_gloo_threads
 from training.contract.breakpoints import Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters, parse_training
 from training.pytorch.checkpoint import keep
@@ -82,6 +84,8 @@ def run(settings: TrainingHyperparameters, ranks: Ranks) -> tuple[dict[str, Any]
 
 def main() -> None:
     """Run all cases in one group of ranks: to start one takes longer than to train."""
+    # The first to be registered is the last to be called.
+    atexit.register(write_gloo_threads, "left")
     found = {}
     with join_ranks(300) as ranks:
         for name, values in json.loads(os.environ["SM_HP_CASES"]).items():

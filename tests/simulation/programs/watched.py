@@ -1,5 +1,6 @@
 """Runs the program that `watched` names, as it is, and writes down the records of its steps."""
 
+import atexit
 import json
 import os
 import runpy
@@ -10,6 +11,7 @@ from typing import Any
 from unittest import mock
 
 import training.records
+from tests.simulation.programs.gloo_threads import write_gloo_threads
 from training.records import RecordLoader, Step, steps_of_epoch
 
 FILE = Path(os.environ["SM_OUTPUT_DATA_DIR"]) / f"steps-of-process-{os.getpid()}.jsonl"
@@ -26,8 +28,11 @@ def watched_steps(loader: RecordLoader, *, epoch: int, **more: Any) -> Iterator[
             line = {"epoch": epoch, "records": records, "records_of_all": step.records}
             file.write(json.dumps(line) + "\n")
         yield step
+    write_gloo_threads("working")
 
 
+# The first to be registered is the last to be called.
+atexit.register(write_gloo_threads, "left")
 position = sys.argv.index("--watched")
 program = sys.argv[position + 1]
 del sys.argv[position : position + 2]
