@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from training.records.formats.line_space import ROOM, Found, Space, Span
 from training.records.formats.protocol import BlockRef, ShardIndex
+from training.records.mapped import map_memory
 from training.records.reading import PIECE_BYTES, fill, locate, open_shard
 from training.records.shards import Shard
 
@@ -135,9 +136,13 @@ class LinePlaces:
 def _count_lines(shard: Shard, block_bytes: int, blocks: int) -> NDArray[np.int64]:
     """Count the lines that start in each block of `shard`; shape (blocks,)."""
     counts = np.zeros(blocks, np.int64)
+    if not blocks:
+        return counts
     piece_bytes = max(PIECE_BYTES // block_bytes, 1) * block_bytes
-    buffer = np.empty(min(piece_bytes, shard.size_bytes), np.uint8)
-    is_newline = np.empty(len(buffer), np.bool_)
+    piece_bytes = min(piece_bytes, shard.size_bytes)
+    # Mapped: what an allocator takes stays with the process if anything small lies behind it.
+    memory = np.frombuffer(map_memory(2 * piece_bytes), np.uint8)
+    buffer, is_newline = memory[:piece_bytes], memory[piece_bytes:].view(np.bool_)
     number = 0
     after_newline = True
     with open_shard(shard) as file:
