@@ -27,7 +27,7 @@ def records_of_update(plan: EpochPlan, step: int, together: int) -> int:
         together: steps that make an update; the epoch's last may be made of fewer.
     """
     first = step - step % together
-    return sum(map(plan.records_in_step, range(first, min(first + together, plan.steps))))
+    return plan.records_in_steps(first, min(first + together, plan.steps))
 
 
 def ends_update(plan: EpochPlan, step: int, together: int) -> bool:
