@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from training.contract.cluster import Cluster
@@ -30,7 +31,7 @@ from training.contract.layout import (
 from training.contract.paths import ContainerPaths
 from training.contract.stops import read_stop
 from training.launcher.company import Company, open_company
-from training.launcher.devices import find_devices
+from training.launcher.devices import DevicesError, find_devices
 from training.launcher.diagnosis import collect, explain
 from training.launcher.ending import Ending, ended_after_signal
 from training.launcher.environment import (
@@ -42,7 +43,7 @@ from training.launcher.environment import (
 from training.launcher.framework import Framework
 from training.launcher.frameworks import find_framework
 from training.launcher.job import HostJob
-from training.launcher.judgement import RanksEnd, judge_failure, judge_stop
+from training.launcher.judgement import RanksEnd, judge_failure, judge_start, judge_stop
 from training.launcher.model import clear_model, has_model
 from training.launcher.peers import (
     Rendezvous,
@@ -78,25 +79,42 @@ def main(arguments: Sequence[str]) -> int:
     except ContractError as error:
         ending = Ending(exit_code=1, failure=str(error))
     except Exception as error:
-        write_failure(paths, f"The launcher itself failed: {type(error).__name__}: {error}")
+        _leave_word(paths, f"The launcher itself failed: {type(error).__name__}: {error}")
         raise
     if ending.remark is not None:
         _LOG.info("%s", ending.remark)
     if ending.failure is not None:
-        write_failure(paths, ending.failure)
         _LOG.error("Failed: %s", ending.failure)
+        _leave_word(paths, ending.failure)
     return ending.exit_code
+
+
+def _leave_word(paths: ContainerPaths, why: str) -> None:
+    """Write the failure file. Where it cannot be written, the log and the exit code must do."""
+    try:
+        write_failure(paths, why)
+    except OSError as error:
+        _LOG.warning("%s cannot be written: %s", paths.failure_file, error)
 
 
 def _run(paths: ContainerPaths, arguments: Sequence[str], stop: StopSignal) -> Ending:
     """Run the job."""
     framework = find_framework(_framework_name(arguments))
-    job = _read_job(paths, framework)
-    rendezvous = _find_peers(job, framework, stop)
+    cluster = Cluster.from_file(paths.resource_config_file)
+    try:
+        job = _read_job(paths, framework, cluster)
+    except DevicesError as error:
+        _fail_alone(cluster, stop, str(error))
+        raise
+    _wait_for_board(cluster, stop)
     if stop.received is not None:
-        return ended_after_signal(job.cluster.current_host, stop.received, None, None)
-    with open_company(job.cluster) as company:
+        return ended_after_signal(cluster.current_host, stop.received, None, None)
+    with open_company(cluster) as company:
+        rendezvous = _find_peers(job, framework, company, stop)
         company.meet(job.devices.count, stop, job.settings.collective_timeout_s)
+        early = judge_start(job, company, stop)
+        if early is not None:
+            return early
         ranks = _run_ranks(job, framework, rendezvous, company, stop)
         stopped = judge_stop(job, ranks, company, stop)
         if stopped is None and ranks.exit_code == 0:
@@ -138,7 +156,8 @@ def _run_ranks(
             environment,
             stop,
             on_told=pass_on,
-            is_over=lambda: stopped.exists() or company.is_given_up(),
+            # Ranks without all others come to nothing, and some would wait for ever.
+            is_over=lambda: stopped.exists() or company.has_gaps,
             is_lost=watch.has_stall,
         )
         evidence = collect(scratch)
@@ -167,8 +186,7 @@ def _framework_name(arguments: Sequence[str]) -> str:
     return arguments[0]
 
 
-def _read_job(paths: ContainerPaths, framework: Framework) -> HostJob:
-    cluster = Cluster.from_file(paths.resource_config_file)
+def _read_job(paths: ContainerPaths, framework: Framework, cluster: Cluster) -> HostJob:
     hyperparameters = read_hyperparameters(paths.hyperparameters_file)
     own = PROGRAM not in hyperparameters
     devices = find_devices(os.environ)
@@ -190,13 +208,31 @@ def _read_job(paths: ContainerPaths, framework: Framework) -> HostJob:
     )
 
 
-def _find_peers(job: HostJob, framework: Framework, stop: StopSignal) -> Rendezvous:
+def _fail_alone(cluster: Cluster, stop: StopSignal, why: str) -> None:
+    """Let the other hosts know what is wrong with this one, which they would wait for."""
+    with suppress(ContractError):
+        _wait_for_board(cluster, stop)
+        with open_company(cluster) as company:
+            company.tell_failure_early(why)
+
+
+def _wait_for_board(cluster: Cluster, stop: StopSignal) -> None:
+    """Wait until the chief can keep the board at its own name, which may come late, too."""
+    if PEERS_VARIABLE in os.environ:
+        return
+    _LOG.info("%s: waiting for the names of %d hosts", cluster.current_host, len(cluster.hosts))
+    if cluster.is_chief:
+        wait_for_names([cluster.chief], stopped=lambda: stop.received is not None)
+
+
+def _find_peers(
+    job: HostJob, framework: Framework, company: Company, stop: StopSignal
+) -> Rendezvous:
     cluster, count = job.cluster, job.devices.count
     peers = os.environ.get(PEERS_VARIABLE)
     if peers is not None:
         return simulated_rendezvous(cluster, peers, ranks_per_host=count)
-    _LOG.info("%s: waiting for the names of %d hosts", cluster.current_host, len(cluster.hosts))
-    wait_for_names(cluster.hosts, stopped=lambda: stop.received is not None)
+    wait_for_names(cluster.hosts, stopped=lambda: company.is_in_vain(stop))
     return named_rendezvous(cluster, first_port=framework.first_port, ranks_per_host=count)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from evenshard.simulator.network import free_ports
 from tests.simulation.launched import (
     Host,
     Job,
@@ -283,6 +285,78 @@ def test_a_stopped_trainer_leaves_no_model(tmp_path: Path) -> None:
     assert "algo-1: stopped because algo-1 was told to; saved at step" in host.log
     assert host.model_files == []
     assert "Traceback" not in host.log
+
+
+def test_a_stop_while_names_are_waited_for_reaches_the_other_hosts(tmp_path: Path) -> None:
+    job = replace(one_host(tmp_path, stop_wait_s="1"), shards=({}, {}))
+    base_dirs = [base_dir for _, base_dir in lay(job)]
+    names = ["127.0.0.1", "second-host.invalid", "third-host.invalid"]
+    for name, base_dir in zip(names, base_dirs, strict=False):
+        resources = {"current_host": name, "hosts": names, "network_interface_name": "lo"}
+        (base_dir / "input" / "config" / "resourceconfig.json").write_text(json.dumps(resources))
+    environment = {
+        "EVENSHARD_DEVICES_PER_HOST": "1",
+        "EVENSHARD_BULLETIN": f"127.0.0.1:{free_ports(1)[0]}",
+    }
+    with (
+        running_launcher(base_dirs[0], environment) as chief,
+        running_launcher(base_dirs[1], environment) as told,
+    ):
+        for launcher, name in ((chief, names[0]), (told, names[1])):
+            wait_for_line(launcher, f"{name}: waiting for the names of 3 hosts")
+        told.send_signal(signal.SIGTERM)
+        for launcher in (told, chief):
+            launcher.communicate(timeout=WAIT_S)
+    assert (told.returncode, chief.returncode) == (0, 1)
+    assert not (base_dirs[1] / "output" / "failure").exists()
+    assert (
+        (base_dirs[0] / "output" / "failure")
+        .read_text()
+        .startswith(
+            "127.0.0.1: stopped because second-host.invalid was told to; nothing was saved since."
+        )
+    )
+
+
+def test_a_host_whose_driver_fails_is_not_waited_for(tmp_path: Path) -> None:
+    job = replace(one_host(tmp_path), shards=({}, {}))
+    laid = lay(job)
+    broken = tmp_path / "nvidia-smi"
+    broken.write_text("#!/bin/sh\necho 'GPU 3 is lost' >&2; exit 15\n")
+    broken.chmod(0o755)
+    peers = {
+        name: [f"127.0.0.1:{port}"] for (name, _), port in zip(laid, free_ports(2), strict=True)
+    }
+    environment = {
+        "EVENSHARD_PEERS": json.dumps(peers),
+        "EVENSHARD_BULLETIN": f"127.0.0.1:{free_ports(1)[0]}",
+    }
+    driver = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    devices = {"EVENSHARD_DEVICES_PER_HOST": "1"}
+    with (
+        running_launcher(laid[0][1], {**environment, **devices}) as other,
+        running_launcher(laid[1][1], {**environment, **driver}) as launcher,
+    ):
+        for each in (launcher, other):
+            each.communicate(timeout=WAIT_S)
+    assert (launcher.returncode, other.returncode) == (1, 1)
+    cause = (laid[1][1] / "output" / "failure").read_text()
+    assert cause.startswith("`nvidia-smi -L` exited with 15: GPU 3 is lost")
+    assert (laid[0][1] / "output" / "failure").read_text() == (
+        f"Secondary failure on algo-1: it lost the other ranks. The cause: {cause}"
+    )
+
+
+def test_a_failure_file_that_cannot_be_written_hides_no_reason(tmp_path: Path) -> None:
+    ((_, base_dir),) = lay(one_host(tmp_path, epochz="3"))
+    shutil.rmtree(base_dir / "output")
+    (base_dir / "output").symlink_to("/proc")  # where nobody may make files, not even root
+    with running_launcher(base_dir, {"EVENSHARD_DEVICES_PER_HOST": "1"}) as launcher:
+        output, _ = launcher.communicate(timeout=WAIT_S)
+    assert launcher.returncode == 1
+    assert "Failed: There is no hyperparameter 'epochz'" in output
+    assert "failure cannot be written: " in output
+    assert "Traceback" not in output
 
 
 def test_a_stop_ends_the_wait_for_names(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Final
 
 JOINED: Final = "joined"
@@ -45,8 +45,16 @@ class Notice:
 
     @classmethod
     def from_line(cls, line: bytes) -> "Notice":
-        """Decode what `line` returned."""
-        return cls(**json.loads(line))
+        """Decode what `line` returned.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        content = json.loads(line)
+        names = {field.name for field in fields(cls)}
+        if not isinstance(content, dict) or content.keys() != names:
+            raise ValueError("this is no notice")
+        return cls(**content)
 
 
 class Board:
@@ -98,8 +106,10 @@ class Board:
             thread.start()
 
     def _serve(self, connection: socket.socket) -> None:
-        with suppress(OSError), connection.makefile("rb") as lines:
+        # Whatever knocks at every port of a network says something else: it is hung up on.
+        with suppress(OSError, ValueError), connection.makefile("rb") as lines:
             for line in lines:
+                Notice.from_line(line)
                 with self._lock:
                     self._lines.append(line)
                     for each in self._connections:

@@ -1,8 +1,6 @@
 """The other hosts of a job, as one launcher knows them: who has started, who failed, and why."""
 
-import math
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from typing import Final
@@ -13,8 +11,8 @@ from training.contract.layout import BULLETIN_PORT, BULLETIN_VARIABLE, PEERS_VAR
 from training.launcher.bulletin import FAILED, JOINED, LEFT, TOLD, WAITED, Board, Bulletin
 from training.launcher.stop import StopSignal
 
-_NOTICE_S: Final = 30.0
-"""How long ranks may take to notice that others are gone."""
+_HEARD_S: Final = 10.0
+"""How long a host that ends before its ranks start waits until the others can know."""
 _CAUSE_WAIT_S: Final = 10.0
 """How long a host that lost the others waits to hear why: theirs have to end first."""
 
@@ -25,7 +23,6 @@ class Company:
     def __init__(self, cluster: Cluster, bulletin: Bulletin | None) -> None:
         self._cluster = cluster
         self._bulletin = bulletin
-        self._failed_s = math.inf
         self._places: dict[str, str] = {}
 
     def meet(self, devices: int, stop: StopSignal, wait_s: float) -> None:
@@ -33,7 +30,7 @@ class Company:
 
         Args:
             devices: of this host.
-            stop: waiting ends at once when a signal comes.
+            stop: waiting ends at once when a signal comes, or one has come to another host.
             wait_s: until those who have not started are given up.
 
         Raises:
@@ -44,11 +41,11 @@ class Company:
             return
         bulletin.post(JOINED, str(devices))
         bulletin.wait(
-            lambda: stop.received is not None or set(bulletin.said(JOINED)) >= set(hosts), wait_s
+            lambda: self.is_in_vain(stop) or set(bulletin.said(JOINED)) >= set(hosts), wait_s
         )
         joined = {self._cluster.current_host: str(devices), **bulletin.said(JOINED)}
         missing = [host for host in hosts if host not in joined]
-        if missing and stop.received is None:
+        if missing and not self.is_in_vain(stop):
             raise ContractError(
                 f"{self._cluster.current_host}: {', '.join(missing)} did not start within "
                 f"{wait_s:g} s (collective_timeout_s) after {', '.join(joined) or 'no host'}. See "
@@ -71,6 +68,27 @@ class Company:
         """Tell all that this host was told to stop."""
         if self._bulletin is not None:
             self._bulletin.post(TOLD)
+
+    def tell_failure_early(self, why: str) -> None:
+        """Tell all that this host failed before its ranks started; wait until they can know."""
+        self.tell_failure(why)
+        self._be_heard(FAILED)
+
+    def tell_stop_early(self) -> None:
+        """Tell all that this host was told to stop before its ranks started, in the same way."""
+        self.tell_stop()
+        self.tell_left()
+        self._be_heard(LEFT)
+
+    def _be_heard(self, kind: str) -> None:
+        bulletin, host = self._bulletin, self._cluster.current_host
+        if bulletin is not None:
+            # The board tells everybody, this host too.
+            bulletin.wait(lambda: host in bulletin.said(kind), _HEARD_S)
+
+    def is_in_vain(self, stop: StopSignal) -> bool:
+        """Whether it is of no use to wait for others any more, before the ranks start."""
+        return stop.received is not None or self.has_gaps
 
     def tell_left(self) -> None:
         """Tell all that the ranks of this host, which was told to stop, are gone."""
@@ -106,19 +124,6 @@ class Company:
         """How far the ranks of hosts have come that have told so: host -> what it told."""
         told = self._bulletin.said(WAITED) if self._bulletin is not None else {}
         return {**told, **self._places}
-
-    def is_given_up(self) -> bool:
-        """Whether ranks here will never notice that others are gone.
-
-        Those that failed take their time to end, and so do those that lost them. A host that was
-        told to stop and says that its ranks are gone has none any more.
-        """
-        if self._has_left:
-            return True
-        if not self.has_failure:
-            return False
-        self._failed_s = min(self._failed_s, time.monotonic())
-        return time.monotonic() > self._failed_s + _NOTICE_S
 
     def failure_elsewhere(self, stop: StopSignal) -> str | None:
         """Why the job failed on another host, which may still be about to say so.

@@ -12,6 +12,10 @@ from training.contract.layout import DEVICES_PER_HOST_VARIABLE, PEERS_VARIABLE
 _LOG = logging.getLogger(__name__)
 
 
+class DevicesError(ContractError):
+    """This host does not know its devices; another one may know its own."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Devices:
     """The devices of one host. Each gets one rank."""
@@ -25,12 +29,12 @@ def find_devices(environment: Mapping[str, str]) -> Devices:
     """Count the devices: as the environment says, else one per GPU, else one.
 
     Raises:
-        ContractError: the given count is not a positive integer, or the GPUs cannot be listed.
+        DevicesError: the given count is not a positive integer, or the GPUs cannot be listed.
     """
     given = environment.get(DEVICES_PER_HOST_VARIABLE)
     if given is not None:
         if not given.isascii() or not given.isdigit() or int(given) < 1:
-            raise ContractError(
+            raise DevicesError(
                 f"{DEVICES_PER_HOST_VARIABLE} is {given!r}. Give an integer >= 1, or unset it to "
                 "have the GPUs counted."
             )
@@ -45,7 +49,7 @@ def count_gpus() -> int:
     """Count the lines of `nvidia-smi -L`; 0 where there is no such program.
 
     Raises:
-        ContractError: the program is there and fails. Going on would train on the processor of a
+        DevicesError: the program is there and fails. Going on would train on the processor of a
             GPU instance, slowly, without anybody being told.
     """
     program = shutil.which("nvidia-smi")
@@ -54,7 +58,7 @@ def count_gpus() -> int:
     listing = subprocess.run([program, "-L"], capture_output=True, text=True, check=False)
     if listing.returncode != 0:
         said = (listing.stderr or listing.stdout).strip()
-        raise ContractError(
+        raise DevicesError(
             f"`nvidia-smi -L` exited with {listing.returncode}: {said}. Mend the driver, or set "
             f"{DEVICES_PER_HOST_VARIABLE} to train without GPUs."
         )

@@ -13,6 +13,8 @@ from training.launcher.stop import StopSignal
 from training.launcher.watch import Stall
 
 _NOTHING_SAVED: Final = "nothing was saved since"
+_IN_VAIN: Final = "waited for others in vain"
+_KILLED: Final = 128 + signal.SIGKILL
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,24 @@ class RanksEnd:
     """The stop that all ranks agreed on, if they did."""
     stall: Stall | None = None
     """Why they were ended, if they waited for others in vain."""
+
+
+def judge_start(job: HostJob, company: Company, stop: StopSignal) -> Ending | None:
+    """The end of a host before its ranks start; None: they can."""
+    host, wait_s = job.cluster.current_host, job.settings.stop_wait_s
+    failed = company.has_failure
+    if company.has_gaps and not failed:
+        stop.wait(wait_s)
+    if stop.received is not None:
+        company.tell_stop_early()
+        return ended_after_signal(host, stop.received, None, None)
+    if failed:
+        cause = company.failure_elsewhere(stop) or "see the log of the other hosts"
+        return Ending(exit_code=1, failure=lost_the_others(host, cause))
+    if company.has_gaps:
+        why = f"{stopped_because(company.told_to_stop())}; {_NOTHING_SAVED}"
+        return ended_for_others(host, why, wait_s)
+    return None
 
 
 def judge_stop(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) -> Ending | None:
@@ -48,7 +68,7 @@ def judge_stop(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal
 def judge_failure(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) -> Ending:
     """The end of a host whose ranks failed: the cause, wherever it is."""
     exit_code = ranks.exit_code if ranks.exit_code > 0 else 128 - ranks.exit_code
-    if ranks.stall is not None:
+    if ranks.stall is not None or (company.has_gaps and exit_code == _KILLED):
         exit_code = 1  # they were killed for it: that says nothing
     return Ending(exit_code=exit_code, failure=_cause(job, ranks, company, stop))
 
@@ -93,10 +113,10 @@ def _cause(job: HostJob, ranks: RanksEnd, company: Company, stop: StopSignal) ->
     elsewhere = company.failure_elsewhere(stop)
     if elsewhere is not None:
         why = lost_the_others(host, elsewhere)
-        if silent and ranks.exit_code == -signal.SIGKILL:
+        if silent and ranks.exit_code == -signal.SIGKILL and _IN_VAIN in elsewhere:
             rank = job.first_rank + silent[0]
             why += f" Rank {rank} had not noticed: it may be the one that stalled."
         return why
     if ranks.evidence.has_timed_out:
-        company.tell_failure(f"{host}: its ranks waited for others in vain for {waited_s}.")
+        company.tell_failure(f"{host}: its ranks {_IN_VAIN} for {waited_s}.")
     return ranks.why

@@ -1,3 +1,4 @@
+import socket
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -61,6 +62,22 @@ def test_what_was_said_outlives_the_board(board: Board) -> None:
         board.close()
         assert one.said(FAILED) == {"algo-1": "why"}
         one.post(FAILED, "nobody hears this")
+
+
+@pytest.mark.parametrize(
+    "said", [b"GET / HTTP/1.1\r\n\r\n", b"[1]\n", b'{"host": 1}\n', b"\xff\xfe\n"]
+)
+def test_a_stranger_that_knocks_is_hung_up_on_and_deafens_nobody(board: Board, said: bytes) -> None:
+    with bulletin("algo-1", board.port) as one, bulletin("algo-2", board.port) as two:
+        one.post(JOINED, "1")
+        assert two.wait(lambda: "algo-1" in two.said(JOINED), LIMIT_S)
+        with socket.create_connection((LOOPBACK, board.port), LIMIT_S) as stranger:
+            stranger.sendall(said)
+            stranger.settimeout(LIMIT_S)
+            while stranger.recv(4096):
+                pass
+        two.post(FAILED, "why")
+        assert one.wait(lambda: one.said(FAILED) == {"algo-2": "why"}, LIMIT_S)
 
 
 def test_a_host_that_is_gone_harms_nobody(board: Board) -> None:

@@ -104,10 +104,43 @@ def test_a_told_host_whose_ranks_are_gone_is_not_waited_for() -> None:
         deadline_s = time.monotonic() + 10
         while not company.has_gaps and time.monotonic() < deadline_s:
             time.sleep(0.01)
-        return company.is_given_up(), company.has_failure
+        return company.has_gaps, company.has_failure
 
     said = on_hosts({"algo-1": stay, "algo-2": leave, "algo-3": stay})
     assert set(said.values()) == {(True, False)}
+
+
+@pytest.mark.parametrize(
+    ("end", "failed"),
+    [
+        (Company.tell_stop_early, False),
+        (lambda company: company.tell_failure_early("no GPUs"), True),
+    ],
+    ids=["told to stop", "failed"],
+)
+def test_a_host_that_ends_before_the_others_met_it_is_not_waited_for(
+    end: Callable[[Company], None], *, failed: bool
+) -> None:
+    def leave(company: Company) -> tuple[bool, bool]:
+        end(company)
+        return company.has_gaps, company.has_failure
+
+    def meet(company: Company) -> tuple[bool, bool]:
+        start_s = time.monotonic()
+        company.meet(1, StopSignal(), 100)
+        assert time.monotonic() - start_s < 20
+        return company.has_gaps, company.has_failure
+
+    said = on_hosts({"algo-1": meet, "algo-2": leave, "algo-3": meet})
+    assert set(said.values()) == {(True, failed)}
+
+
+def test_who_is_told_to_stop_does_not_wait_for_ever_to_be_heard() -> None:
+    environment = {BULLETIN_VARIABLE: f"127.0.0.1:{free_ports(1)[0]}"}
+    start_s = time.monotonic()
+    with open_company(cluster("algo-2"), environment) as company:  # nobody keeps a board
+        company.tell_stop_early()
+    assert time.monotonic() - start_s < 20
 
 
 def test_a_signal_ends_the_wait_for_others() -> None:

@@ -12,7 +12,7 @@ from training.launcher.company import Company
 from training.launcher.devices import Devices
 from training.launcher.diagnosis import Evidence, explain
 from training.launcher.job import HostJob
-from training.launcher.judgement import RanksEnd, judge_failure, judge_stop
+from training.launcher.judgement import RanksEnd, judge_failure, judge_start, judge_stop
 from training.launcher.stop import StopSignal
 from training.launcher.watch import Stall
 
@@ -33,6 +33,13 @@ class Elsewhere(Company):
     @property
     def has_failure(self) -> bool:
         return self.failure is not None
+
+    @property
+    def has_gaps(self) -> bool:
+        return self.has_failure or bool(self.told)
+
+    def tell_stop_early(self) -> None:
+        self.posted.append("left early")
 
     def tell_failure(self, why: str) -> None:
         self.posted.append(why)
@@ -123,10 +130,52 @@ def test_a_rank_that_had_to_be_ended_is_named_beside_the_cause() -> None:
     company = Elsewhere(failure="algo-1: its ranks waited for others in vain for 10 s.")
     ranks = ended(exit_code=-signal.SIGKILL)
     ending = judge_failure(job(), ranks, company, StopSignal())
-    assert ending.exit_code == 128 + signal.SIGKILL
+    assert ending.exit_code == 1
     assert ending.failure == (
         "Secondary failure on algo-2: it lost the other ranks. The cause: algo-1: its ranks waited "
         "for others in vain for 10 s. Rank 2 had not noticed: it may be the one that stalled."
+    )
+
+
+def test_ranks_that_were_ended_for_a_failure_elsewhere_are_accused_of_nothing() -> None:
+    company = Elsewhere(failure="algo-1, rank 0 was killed by SIGKILL.")
+    ending = judge_failure(job(), ended(exit_code=-signal.SIGKILL), company, StopSignal())
+    assert ending.exit_code == 1  # 137 would mean a lack of memory here
+    assert ending.failure == (
+        "Secondary failure on algo-2: it lost the other ranks. The cause: algo-1, rank 0 was "
+        "killed by SIGKILL."
+    )
+
+
+def test_what_started_the_ranks_was_killed_by_somebody_else() -> None:
+    ending = judge_failure(job(), ended(exit_code=-signal.SIGKILL), Elsewhere(), StopSignal())
+    assert ending.exit_code == 128 + signal.SIGKILL
+
+
+def test_ranks_start_when_nobody_is_known_to_be_gone() -> None:
+    assert judge_start(job(), Elsewhere(), StopSignal()) is None
+
+
+def test_a_host_told_before_its_ranks_start_tells_the_others_and_ends_well() -> None:
+    company = Elsewhere()
+    ending = judge_start(job(), company, Signalled())
+    assert ending is not None
+    assert (ending.exit_code, ending.failure) == (0, None)
+    assert company.posted == ["left early"]
+
+
+def test_a_host_whose_ranks_need_not_start_says_why() -> None:
+    stopped = judge_start(job(), Elsewhere(told=("algo-1",)), StopSignal())
+    assert stopped is not None
+    assert stopped.exit_code == 1
+    assert (stopped.failure or "").startswith(
+        "algo-2: stopped because algo-1 was told to; nothing was saved since. algo-2 itself was not"
+    )
+    failed = judge_start(job(), Elsewhere(failure="algo-1: no GPUs", told=("x",)), StopSignal())
+    assert failed is not None
+    assert (failed.exit_code, failed.failure) == (
+        1,
+        "Secondary failure on algo-2: it lost the other ranks. The cause: algo-1: no GPUs",
     )
 
 
