@@ -14,7 +14,7 @@ from training.checkpoints.group import Group
 from training.checkpoints.identity import check_identity
 from training.checkpoints.index import step_folder
 from training.checkpoints.progress import Progress
-from training.checkpoints.pulse import NO_TROUBLE, Orders, Pulse
+from training.checkpoints.pulse import NO_TROUBLE, NOTHING, Orders, Pulse
 from training.checkpoints.restoring import Found, find_checkpoint
 from training.checkpoints.saving import CheckpointWriter, Snapshot
 from training.contract.stops import Stop
@@ -182,6 +182,8 @@ class Keeper:
         self._follow(orders)
 
     def _follow(self, orders: Orders) -> None:
+        if orders is NOTHING:
+            return
         if any(trouble != NO_TROUBLE for trouble in orders.troubles):
             self._refuse_trouble(orders.troubles)
         if orders.stop or orders.save:

@@ -8,9 +8,10 @@ The rank that is behind all others is the one they wait for.
 
 import mmap
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from types import TracebackType
 from typing import Final, NamedTuple
 
 from training.contract.layout import ATTENDANCE_VARIABLE
@@ -27,8 +28,40 @@ class Mark(NamedTuple):
     """Whether it meets the others there, so that it goes on only if they all come."""
 
 
+_NO_MEETING: Final = nullcontext()
 NOWHERE: Final = Mark(place=0, is_waiting=False)
 """Of a rank that has not begun."""
+
+
+class _Marks:
+    """The marks of one rank. Entered where it meets the others, left when they have met.
+
+    One object for all of them: the places come several times in every step.
+    """
+
+    def __init__(self, file: Path) -> None:
+        """Begin to mark in a file, in a folder that exists."""
+        self._place = 0
+        file.write_bytes(bytes(_BYTES))
+        with file.open("r+b") as opened:
+            self._memory = mmap.mmap(opened.fileno(), _BYTES)
+
+    def __enter__(self) -> None:
+        self._mark(is_waiting=True)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:  # else it has come no further
+            self._mark(is_waiting=False)
+
+    def _mark(self, *, is_waiting: bool) -> None:
+        self._place += 1
+        # One word, written at once: whoever reads it sees the old one or the new one.
+        self._memory[:] = (2 * self._place + is_waiting).to_bytes(_BYTES, "little")
 
 
 class Attendance:
@@ -40,12 +73,8 @@ class Attendance:
         Args:
             file: in a folder that exists; None: mark nothing.
         """
-        self._place = 0
-        self._memory: mmap.mmap | None = None
-        if file is not None:
-            file.write_bytes(bytes(_BYTES))
-            with file.open("r+b") as opened:
-                self._memory = mmap.mmap(opened.fileno(), _BYTES)
+        self._marks = None if file is None else _Marks(file)
+        self._meeting: AbstractContextManager[None] = self._marks or _NO_MEETING
 
     @classmethod
     def from_environment(
@@ -63,21 +92,11 @@ class Attendance:
     @property
     def is_read(self) -> bool:
         """Whether a launcher ends the job when a rank waits too long."""
-        return self._memory is not None
+        return self._marks is not None
 
-    @contextmanager
-    def waiting(self, *, when: bool = True) -> Iterator[None]:
+    def waiting(self, *, when: bool = True) -> AbstractContextManager[None]:
         """Meet the other ranks inside, if `when` says so; all ranks come here, equally often."""
-        self._mark(is_waiting=when)
-        yield
-        self._mark(is_waiting=False)
-
-    def _mark(self, *, is_waiting: bool) -> None:
-        self._place += 1
-        if self._memory is not None:
-            # One word, written at once: whoever reads it sees the old one or the new one.
-            word = 2 * self._place + is_waiting
-            self._memory[:] = word.to_bytes(_BYTES, "little")
+        return self._meeting if when else _NO_MEETING
 
 
 def read_mark(folder: Path, rank: int) -> Mark | None:

@@ -6,7 +6,8 @@ each rank's by the number of its records.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Final
 
 import torch
 from torch import nn
@@ -14,6 +15,8 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from training.contract.errors import ContractError
 from training.pytorch.ranks import Ranks
+
+_NONE_KEPT: Final = nullcontext()
 
 
 class Statistics:
@@ -34,10 +37,13 @@ class Statistics:
                 )
         self._norms = [module for module in model.modules() if isinstance(module, _BatchNorm)]
 
-    @contextmanager
-    def kept(self, *, when: bool = True) -> Iterator[None]:
+    def kept(self, *, when: bool = True) -> AbstractContextManager[None]:
         """Let a forward pass inside change none of them, if `when` says so."""
-        training = [norm for norm in self._norms if when and norm.training]
+        return self._kept() if when else _NONE_KEPT
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        training = [norm for norm in self._norms if norm.training]
         for norm in training:
             norm.eval()
         yield

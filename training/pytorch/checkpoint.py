@@ -19,7 +19,6 @@ from training.contract.layout import PYTORCH
 from training.pytorch.loop import Learner
 from training.pytorch.random_states import random_states, restore_random_states, seed_epoch
 from training.pytorch.ranks import Ranks
-from training.pytorch.schedule import go_on
 from training.pytorch.sharded_checkpoint import read_shards, write_shards
 from training.records import RecordLoader
 from training.trainer.keeping import Keeping, KeptJob
@@ -79,7 +78,7 @@ class LearnerTensors:
         else:
             learner.model.load_state_dict(chief["model"])
             learner.optimizer.load_state_dict(chief["optimizer"])
-        go_on(learner.schedule, chief["schedule"])
+        learner.schedule.go_on(chief["schedule"])
         if chief["scaler"]:  # else it computed without one: mixed_precision=auto asks the GPU
             learner.precision.scaler.load_state_dict(chief["scaler"])
         rank = self._ranks.rank
@@ -91,39 +90,52 @@ class LearnerTensors:
 
 
 class EpochLosses:
-    """The losses of this rank in an epoch. Implements `training.trainer.kept.Losses`."""
+    """The losses of this rank in an epoch. Implements `training.trainer.kept.Losses`.
+
+    They are looked at many at a time: one by one would cost every step a few small operations.
+    """
 
     def __init__(self, ranks: Ranks) -> None:
         self._ranks = ranks
         self._sum = torch.zeros((), dtype=torch.float64, device=ranks.device)
         self._recent: list[tuple[int, Tensor]] = []
+        self._bad_batch = NO_TROUBLE
 
     def add(self, number: int, loss: Tensor) -> None:
         """Add the sum over this rank's records in a batch, shape ()."""
-        self._sum += loss
         self._recent.append((number, loss))
 
     def total(self) -> float:
         """The sum over the epoch's steps."""
+        self._look()
         return float(self._sum)
 
     def total_of_ranks(self) -> float:
         """The same, added over all ranks."""
+        self._look()
         (total,) = self._ranks.sum(self._sum.reshape(1))
         return total
 
     def restart(self, total: float) -> None:
         """Begin with a sum."""
+        self._look()
         self._sum.fill_(total)
 
     def first_bad(self) -> int:
         """The first of the batches since the last call whose loss is not finite."""
-        if not self._recent:
-            return NO_TROUBLE
-        finite = torch.stack([loss for _, loss in self._recent]).isfinite()
-        number = NO_TROUBLE if finite.all() else self._recent[int((~finite).nonzero()[0])][0]
-        self._recent.clear()
+        self._look()
+        number, self._bad_batch = self._bad_batch, NO_TROUBLE
         return number
+
+    def _look(self) -> None:
+        if not self._recent:
+            return
+        losses = torch.stack([loss for _, loss in self._recent])
+        self._sum += losses.sum(dtype=torch.float64)
+        finite = losses.isfinite()
+        if self._bad_batch == NO_TROUBLE and not finite.all():
+            self._bad_batch, _ = self._recent[int((~finite).nonzero()[0])]
+        self._recent.clear()
 
 
 def keep(

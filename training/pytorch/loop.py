@@ -15,14 +15,13 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LambdaLR
 
 from training.pytorch.batch_norm import Statistics
 from training.pytorch.pace import Pace
 from training.pytorch.parallelism import gradients, parallel
 from training.pytorch.precision import Precision
 from training.pytorch.ranks import Ranks
-from training.pytorch.schedule import make_schedule
+from training.pytorch.schedule import Schedule, make_schedule
 from training.pytorch.steps import planned_steps
 from training.pytorch.task import Task, new_model
 from training.records import Batch, EpochPlan
@@ -42,7 +41,7 @@ class Learner:
     replica: nn.Module
     """What to call to train it: takes the mean of the ranks' gradients while it goes backward."""
     optimizer: Optimizer
-    schedule: LambdaLR
+    schedule: Schedule
     precision: Precision
     statistics: Statistics
 
@@ -72,12 +71,12 @@ class Learner:
     @property
     def updates(self) -> int:
         """Updates done since the training began."""
-        return self.schedule.last_epoch
+        return self.schedule.updates
 
     @property
     def learning_rate(self) -> float:
         """Of the next update."""
-        return float(self.schedule.get_last_lr()[0])
+        return self.schedule.rate_of(self.updates)
 
     def update(self) -> None:
         """Take an optimizer's step with the gradients, and forget them."""
@@ -118,7 +117,7 @@ def train_epoch(
         RecordError: a record of this rank cannot be used.
         JobStoppedError, FloatingPointError, CheckpointError: on all ranks alike.
     """
-    task, waiting = learner.task, ranks.attendance.waiting
+    task, waiting, is_sharded = learner.task, ranks.attendance.waiting, learner.is_sharded
     learner.replica.train()
     pace.begin()
     with closing(planned_steps(task, batches, plan, ranks)) as steps:
@@ -128,20 +127,20 @@ def train_epoch(
                 with (
                     learner.statistics.kept(when=step.own_records <= 1),
                     learner.precision.autocast(),
-                    waiting(when=learner.is_sharded),
+                    waiting(when=is_sharded),
                 ):
                     outputs = learner.replica(step.inputs)
                     losses = task.record_losses(outputs, step.inputs).to(task.dtype)
                     if step.is_filler:
                         losses = losses * 0.0
                 total = losses.sum()
-                with waiting():
+                with waiting(when=is_sharded or step.ends_update):
                     # The mean over ranks of (sum * ranks / records) is the sum over all / records.
-                    learner.precision.backward(total * (ranks.world_size / step.update_records))
+                    learner.precision.backward(total, ranks.world_size / step.update_records)
             loss = total.detach()
             pace.add(loss, step.records, step.wait_s)
             if step.ends_update:
-                with waiting(when=learner.is_sharded):
+                with waiting(when=is_sharded):
                     learner.update()
                 pace.end_update()
                 keeping.step_done(step.update_records, loss, step.batch)

@@ -3,8 +3,8 @@
 Either way the mean over ranks of what each rank's loss gives reaches every weight.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final
 
 from torch import Tensor, nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
@@ -71,17 +71,17 @@ def _sharded(model: nn.Module, ranks: Ranks) -> nn.Module:
     return model
 
 
-@contextmanager
-def gradients(replica: nn.Module, *, averaged: bool) -> Iterator[None]:
+_AVERAGED: Final = nullcontext()
+
+
+def gradients(replica: nn.Module, *, averaged: bool) -> AbstractContextManager[object]:
     """Go forward and backward inside; the ranks average gradients only if that ends an update."""
     if isinstance(replica, FSDPModule):
         replica.set_requires_gradient_sync(averaged)
-        yield
     elif isinstance(replica, DistributedDataParallel) and not averaged:
-        with replica.no_sync():
-            yield
-    else:
-        yield
+        no_sync: AbstractContextManager[object] = replica.no_sync()
+        return no_sync
+    return _AVERAGED
 
 
 def whole_weights(model: nn.Module) -> dict[str, Tensor]:

@@ -17,6 +17,9 @@ _TYPES: Final[Mapping[Numbers, torch.dtype]] = MappingProxyType(
 )
 
 
+_AS_IT_IS: Final = nullcontext()
+
+
 class Precision:
     """Autocast for the forward pass, and what keeps small gradients of fp16 from vanishing."""
 
@@ -34,13 +37,14 @@ class Precision:
     def autocast(self) -> AbstractContextManager[object]:
         """Let what is computed inside use the chosen numbers."""
         if self.dtype is None:
-            return nullcontext()  # torch's own takes its time, though it does nothing
+            return _AS_IT_IS  # torch's own takes its time, though it does nothing
         return torch.autocast(self._device.type, self.dtype)
 
-    def backward(self, loss: Tensor) -> None:
-        """Add the loss's gradients to those of the weights, scaled."""
-        scaled = self.scaler.scale(loss)
-        scaled.backward()  # type: ignore[no-untyped-call] # torch leaves it without annotations
+    def backward(self, loss: Tensor, factor: float = 1.0) -> None:
+        """Add the gradients of a loss, times a factor, to those of the weights, scaled."""
+        # Backward begins with a number anyway: it takes no multiplication, nor that one's gradient.
+        of_loss = torch.full_like(loss, factor)
+        loss.backward(self.scaler.scale(of_loss))  # type: ignore[no-untyped-call] # torch leaves it without annotations
 
     def update(self, model: nn.Module, optimizer: Optimizer, max_grad_norm: float) -> None:
         """Take the optimizer's step with the gradients as they are, clipped if asked for.

@@ -6,8 +6,7 @@ one borrowed from another rank if it has had none. So no task needs to know what
 
 import time
 from collections.abc import Generator, Iterable
-from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, NamedTuple
 
 from training.pytorch.ranks import Ranks
 from training.pytorch.task import InputsT, Task, to_device
@@ -15,9 +14,8 @@ from training.records import Batch, EpochPlan
 from training.trainer.updates import ends_update, records_of_update
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step(Generic[InputsT]):
-    """One step of one rank."""
+class Step(NamedTuple, Generic[InputsT]):
+    """One step of one rank. A tuple: it takes a fraction of the time to make."""
 
     inputs: InputsT
     """On the rank's device."""
@@ -60,7 +58,10 @@ def planned_steps(
     together = task.settings.gradient_accumulation_steps
     encoded = task.encode_ahead(batches)
     spare: InputsT | None = None
+    update_records = 0
     for number in range(plan.steps):
+        if number % together == 0:
+            update_records = records_of_update(plan, number, together)
         start_s = time.perf_counter()
         own = next(encoded, None)
         wait_s = time.perf_counter() - start_s
@@ -77,7 +78,7 @@ def planned_steps(
             batch=own.batch if own is not None else None,
             own_records=own_records,
             records=plan.records_in_step(number),
-            update_records=records_of_update(plan, number, together),
+            update_records=update_records,
             ends_update=ends_update(plan, number, together),
             wait_s=wait_s,
         )

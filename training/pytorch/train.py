@@ -13,8 +13,6 @@ By hand, on one host with two devices, the same folder is enough:
 """
 
 import os
-import sys
-import time
 from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
@@ -23,25 +21,14 @@ from typing import Final
 from torch import Tensor
 from torch.distributed.elastic.multiprocessing.errors import record
 
-from training.checkpoints import CheckpointError
 from training.contract.breakpoints import START, Breakpoints
 from training.contract.cluster import Cluster
-from training.contract.errors import ContractError
-from training.contract.failure import lost_peer
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import DATA_DIGEST_VARIABLE, PYTORCH
-from training.contract.metrics import (
-    LEARNING_RATE,
-    RECORDS_PER_SECOND,
-    TRAIN_LOSS,
-    VALIDATION_ACCURACY,
-    VALIDATION_LOSS,
-    VALIDATION_R2,
-    Metric,
-)
+from training.contract.metrics import VALIDATION_ACCURACY, VALIDATION_LOSS, VALIDATION_R2
 from training.contract.paths import ContainerPaths
 from training.pytorch.checkpoint import keep
-from training.pytorch.loop import Learner, Validation, train_epoch, validate
+from training.pytorch.loop import Learner, train_epoch, validate
 from training.pytorch.model_file import save_model
 from training.pytorch.pace import Pace
 from training.pytorch.parallelism import whole_weights
@@ -49,15 +36,15 @@ from training.pytorch.precision import use_tensor_cores
 from training.pytorch.ranks import join_ranks
 from training.pytorch.tasks import make_task
 from training.pytorch.tracking import track
-from training.records import AgreementError, EpochPlan, RecordError, StateError, agree
+from training.records import EpochPlan, agree
 from training.trainer.data import check_plan, train_loader, validation_loader
-from training.trainer.keeping import Keeping
+from training.trainer.ending import run_rank
+from training.trainer.lines import EpochSpeed, report_epoch, report_steps
 from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
 from training.trainer.ranks import check_world
 from training.trainer.report import check_loss, set_up_log, write_data_report
 from training.trainer.settings import read_settings
-from training.trainer.tracking import Tracker
 from training.trainer.updates import updates_per_epoch
 
 _QUALITY_METRICS: Final = MappingProxyType({"accuracy": VALIDATION_ACCURACY, "r2": VALIDATION_R2})
@@ -99,19 +86,23 @@ def main() -> None:
             host=cluster.current_host,
             breakpoints=breakpoints,
         )
-        report = partial(_report_steps, tracker, learner, keeping)
+        report = partial(report_steps, tracker, keeping, learner.schedule.rate_of)
         pace = Pace(ranks, settings.log_every_steps, report)
         with keeping.until_stopped():
             for epoch in keeping.epochs():
-                start_s, records = time.monotonic(), keeping.progress.records
+                speed, records = EpochSpeed(keeping.progress), keeping.progress.records
                 if not keeping.progress.is_trained:
                     plan = plan_epoch(epoch=epoch)
                     check_plan(plan, records)
                     train_epoch(learner, train_data.epoch(epoch), plan, ranks, keeping, pace)
-                speed = (keeping.progress.records - records) / (time.monotonic() - start_s)
+                records_per_second = speed.reached(keeping.progress)
                 validation = validate(learner, validation_data.epoch(0), parts, ranks, keeping)
                 check_loss(validation.loss, epoch, settings)
-                _report_epoch(tracker, epoch, keeping.progress.train_loss, speed, validation)
+                numbers = {
+                    VALIDATION_LOSS: validation.loss,
+                    _QUALITY_METRICS[validation.quality.metric]: validation.quality.value,
+                }
+                report_epoch(tracker, keeping.progress, records_per_second, numbers)
                 keeping.validated()
             # One that nothing was left out of.
             plan = plan_epoch(epoch=settings.epochs)
@@ -121,28 +112,6 @@ def main() -> None:
                 weights = whole_weights(learner.model)
             if ranks.is_chief:
                 _write_model(paths, weights, settings, plan)
-
-
-def _report_steps(
-    tracker: Tracker,
-    learner: Learner,
-    keeping: Keeping[Tensor],
-    numbers: Mapping[Metric, float],
-) -> None:
-    values = {**numbers, LEARNING_RATE: learner.learning_rate}
-    tracker.report(values, epoch=keeping.progress.epoch + 1, step=learner.updates)
-
-
-def _report_epoch(
-    tracker: Tracker, epoch: int, loss: float, records_per_second: float, validation: Validation
-) -> None:
-    values = {
-        TRAIN_LOSS: loss,
-        VALIDATION_LOSS: validation.loss,
-        _QUALITY_METRICS[validation.quality.metric]: validation.quality.value,
-        RECORDS_PER_SECOND: records_per_second,
-    }
-    tracker.report(values, epoch=epoch + 1)
 
 
 def _write_model(
@@ -160,24 +129,5 @@ def _write_model(
     save_model(paths.model_dir, weights, config)
 
 
-def _run() -> None:
-    """Run `main`, without a traceback where the message alone says what to do."""
-    try:
-        main()
-    except (
-        AgreementError,
-        CheckpointError,
-        ContractError,
-        FloatingPointError,
-        RecordError,
-        StateError,
-    ) as error:
-        sys.exit(f"{error}")
-    except RuntimeError as error:
-        if lost_peer(f"{type(error).__name__}: {error}"):
-            sys.exit(f"Lost the other ranks: {error}")
-        raise
-
-
 if __name__ == "__main__":
-    _run()
+    run_rank(main)

@@ -13,39 +13,20 @@ By hand, in one process, the same folder is enough:
 """
 
 import os
-import sys
-import time
-from collections.abc import Mapping
 from functools import partial
 from hashlib import sha256
 
 import keras
 
-from training.checkpoints import CheckpointError, Found, Group, find_checkpoint
+from training.checkpoints import Found, Group, find_checkpoint
 from training.contract.breakpoints import START, Breakpoints
 from training.contract.cluster import Cluster
-from training.contract.errors import ContractError
-from training.contract.failure import lost_peer
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import DATA_DIGEST_VARIABLE, TENSORFLOW
-from training.contract.metrics import (
-    LEARNING_RATE,
-    RECORDS_PER_SECOND,
-    TRAIN_LOSS,
-    VALIDATION_ACCURACY,
-    VALIDATION_LOSS,
-    Metric,
-)
+from training.contract.metrics import VALIDATION_ACCURACY, VALIDATION_LOSS
 from training.contract.paths import ContainerPaths
 from training.launcher.exceptions import recorded
-from training.records import (
-    AgreementError,
-    EpochPlan,
-    RecordError,
-    RecordLoader,
-    StateError,
-    agree,
-)
+from training.records import AgreementError, EpochPlan, RecordLoader, agree
 from training.tensorflow.checkpoint import EpochLosses, LearnerTensors
 from training.tensorflow.kept_vocabulary import VOCABULARY
 from training.tensorflow.learner import Learner
@@ -58,14 +39,15 @@ from training.tensorflow.ranks import Ranks, join_ranks
 from training.tensorflow.task import TextTask
 from training.tensorflow.tracking import track
 from training.trainer.data import check_plan, train_loader, validation_loader
+from training.trainer.ending import run_rank
 from training.trainer.keeping import Keeping, KeptJob
 from training.trainer.kept import KeptTraining
+from training.trainer.lines import EpochSpeed, report_epoch, report_steps
 from training.trainer.model_config import ModelConfig
 from training.trainer.output import check_model_folder
 from training.trainer.ranks import check_world
-from training.trainer.report import Validation, check_loss, set_up_log, write_data_report
+from training.trainer.report import check_loss, set_up_log, write_data_report
 from training.trainer.settings import read_settings
-from training.trainer.tracking import Tracker
 from training.trainer.updates import updates_per_epoch
 
 
@@ -107,19 +89,23 @@ def main() -> None:
             found=found,
         )
         keeping = _keeping(job, learner, train_data, breakpoints)
-        report = partial(_report_steps, tracker, learner, keeping)
+        report = partial(report_steps, tracker, keeping, learner.rate.of)
         pace = Pace(ranks, settings.log_every_steps, report)
         with keeping.until_stopped():
             for epoch in keeping.epochs():
-                start_s, records = time.monotonic(), keeping.progress.records
+                speed, records = EpochSpeed(keeping.progress), keeping.progress.records
                 if not keeping.progress.is_trained:
                     plan = plan_epoch(epoch=epoch)
                     check_plan(plan, records)
                     train_epoch(learner, train_data.epoch(epoch), plan, keeping, pace)
-                speed = (keeping.progress.records - records) / (time.monotonic() - start_s)
+                records_per_second = speed.reached(keeping.progress)
                 validation = validate(learner, validation_data.epoch(0), parts, keeping)
                 check_loss(validation.loss, epoch, settings)
-                _report_epoch(tracker, epoch, keeping.progress.train_loss, speed, validation)
+                numbers = {
+                    VALIDATION_LOSS: validation.loss,
+                    VALIDATION_ACCURACY: validation.accuracy,
+                }
+                report_epoch(tracker, keeping.progress, records_per_second, numbers)
                 keeping.validated()
             _check_equal_weights(learner.model, ranks)
             # One that nothing was left out of.
@@ -149,26 +135,6 @@ def _find_checkpoint(paths: ContainerPaths, cluster: Cluster, ranks: Ranks) -> F
     return find_checkpoint(paths.checkpoint_dir, group)
 
 
-def _report_steps(
-    tracker: Tracker, learner: Learner, keeping: Keeping[float], numbers: Mapping[Metric, float]
-) -> None:
-    step = keeping.progress.step + 1  # it is told of this one next
-    values = {**numbers, LEARNING_RATE: learner.rate.of(step)}
-    tracker.report(values, epoch=keeping.progress.epoch + 1, step=step)
-
-
-def _report_epoch(
-    tracker: Tracker, epoch: int, loss: float, records_per_second: float, validation: Validation
-) -> None:
-    values = {
-        TRAIN_LOSS: loss,
-        VALIDATION_LOSS: validation.loss,
-        VALIDATION_ACCURACY: validation.accuracy,
-        RECORDS_PER_SECOND: records_per_second,
-    }
-    tracker.report(values, epoch=epoch + 1)
-
-
 def _check_equal_weights(model: keras.Model, ranks: Ranks) -> None:
     """Notice if the ranks have drifted apart, whatever the reason: there is no one model then.
 
@@ -196,24 +162,5 @@ def _write_model(
     save_model(paths.model_dir, model, config)
 
 
-def _run() -> None:
-    """Run `main`, without a traceback where the message alone says what to do."""
-    try:
-        main()
-    except (
-        AgreementError,
-        CheckpointError,
-        ContractError,
-        FloatingPointError,
-        RecordError,
-        StateError,
-    ) as error:
-        sys.exit(f"{error}")
-    except Exception as error:
-        if lost_peer(f"{type(error).__name__}: {error}"):
-            sys.exit(f"Lost the other ranks: {error}")
-        raise
-
-
 if __name__ == "__main__":
-    _run()
+    run_rank(main)

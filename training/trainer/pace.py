@@ -61,6 +61,8 @@ class StepPace(ABC, Generic[LossT]):
             records: of all ranks.
             wait_s: seconds that this rank waited for its batch.
         """
+        if self._every_updates == 0:
+            return
         self.add_loss(loss)
         self._records += records
         self._wait_s += wait_s

@@ -1,7 +1,6 @@
 """The trainer with its weighting taken out: every rank's mean counts alike, as DDP has it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 from unittest import mock
 
@@ -17,7 +16,7 @@ def count_own_records(
 ) -> Iterator[Step[Any]]:
     for number, step in enumerate(planned_steps(task, batches, plan, ranks)):
         own = plan.records_of_rank_in_step(ranks.rank, number)
-        yield replace(step, update_records=max(own, 1) * ranks.world_size)
+        yield step._replace(update_records=max(own, 1) * ranks.world_size)
 
 
 with mock.patch.object(loop, "planned_steps", count_own_records):

@@ -1,5 +1,6 @@
 """What a rank writes and takes over, without other ranks."""
 
+import math
 import random
 import resource
 from collections.abc import Iterator
@@ -157,3 +158,15 @@ def test_losses_are_summed_and_the_first_bad_one_is_found() -> None:
     assert losses.first_bad() == NO_TROUBLE
     losses.restart(0.0)
     assert losses.total() == 0.0
+
+
+def test_a_bad_loss_is_found_though_the_sum_was_asked_for_before() -> None:
+    losses = EpochLosses(ranks(0))
+    losses.add(1, torch.tensor(1.5))
+    losses.add(2, torch.tensor(float("nan")))
+    assert math.isnan(losses.total())
+    losses.restart(0.25)
+    losses.add(3, torch.tensor(1.0))
+    assert losses.total() == 1.25
+    assert losses.first_bad() == 2
+    assert losses.first_bad() == NO_TROUBLE

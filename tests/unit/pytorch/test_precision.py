@@ -52,6 +52,19 @@ def test_digit_by_digit_and_few_digits_exclude_each_other(mixed_precision: str) 
 
 
 @pytest.mark.parametrize("mixed_precision", ["off", "fp16"])
+def test_a_factor_of_the_loss_is_one_of_the_gradients(mixed_precision: str) -> None:
+    precision = chosen(mixed_precision)
+    gradients = []
+    for factor in (1.0, 1 / 3):
+        model = nn.Linear(2, 1, bias=False)
+        precision.backward(model(torch.tensor([[3.0, 4.0]])).sum(), factor)
+        assert model.weight.grad is not None
+        gradients.append(model.weight.grad / precision.scaler.get_scale())
+    assert torch.equal(gradients[0], torch.tensor([[3.0, 4.0]]))
+    assert torch.allclose(gradients[1], gradients[0] / 3)
+
+
+@pytest.mark.parametrize("mixed_precision", ["off", "fp16"])
 def test_gradients_are_clipped_as_they_are_not_as_they_are_scaled(mixed_precision: str) -> None:
     precision = chosen(mixed_precision)
     model = nn.Linear(2, 1, bias=False)

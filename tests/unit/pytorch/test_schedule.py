@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.schedule import go_on, make_schedule
+from training.pytorch.schedule import Schedule, make_schedule
+from training.trainer.updates import LearningRateFactor
 
 
 def rates(total_updates: int, **values: object) -> list[float]:
@@ -15,7 +16,8 @@ def rates(total_updates: int, **values: object) -> list[float]:
     schedule = make_schedule(settings, optimizer, total_updates)
     found = []
     for _ in range(total_updates + 1):
-        found.append(float(schedule.get_last_lr()[0]))
+        found.append(float(optimizer.param_groups[0]["lr"]))
+        assert found[-1] == schedule.rate_of(schedule.updates)
         optimizer.step()
         schedule.step()
     return found
@@ -55,8 +57,37 @@ def test_a_training_that_goes_on_with_more_epochs_comes_to_its_own_end() -> None
     for _ in range(4):
         before.step()
         shorter.step()
-    go_on(longer, shorter.state_dict())
-    assert now.param_groups[0]["lr"] == longer.get_last_lr()[0] == rates(8, schedule="cosine")[4]
+    longer.go_on(shorter.state_dict())
+    assert longer.updates == 4
+    assert now.param_groups[0]["lr"] == rates(8, schedule="cosine")[4]
     now.step()
     longer.step()
-    assert longer.get_last_lr()[0] == rates(8, schedule="cosine")[5]
+    assert now.param_groups[0]["lr"] == rates(8, schedule="cosine")[5]
+
+
+def test_checkpoints_with_a_schedule_of_torch_are_gone_on_with() -> None:
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.5)
+    factor = LearningRateFactor(schedule="cosine", warmup_steps=0, total_steps=8)
+    torchs = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    for _ in range(5):
+        optimizer.step()
+        torchs.step()
+    now = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.5)
+    ours = Schedule(now, factor)
+    now.load_state_dict(optimizer.state_dict())
+    ours.go_on(torchs.state_dict())
+    assert now.param_groups[0]["lr"] == ours.rate_of(5) == torchs.get_last_lr()[0]
+
+
+def test_every_group_keeps_its_share_and_a_tensor_stays_the_same_one() -> None:
+    captured = torch.tensor(0.5)
+    groups = [
+        {"params": nn.Linear(1, 1).parameters(), "lr": captured},
+        {"params": nn.Linear(1, 1).parameters(), "lr": 0.25},
+    ]
+    optimizer = torch.optim.AdamW(groups)
+    schedule = Schedule(optimizer, lambda update: 1 / (1 + update))
+    schedule.step()
+    assert optimizer.param_groups[0]["lr"] is captured
+    assert captured.item() == 0.25
+    assert optimizer.param_groups[1]["lr"] == 0.125
