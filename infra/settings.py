@@ -20,14 +20,9 @@ from infra.pipeline.settings import (
 from infra.section import LogDays, TagKey, TagValue
 from infra.section import Section as _Section
 from infra.target import TargetSettings
-from training.contract.hyperparameters import (
-    PROGRAM,
-    TASK,
-    HyperparameterError,
-    check_used,
-    decode,
-)
+from training.contract.hyperparameters import PROGRAM, TASK, check_used
 from training.contract.layout import FRAMEWORKS, PYTORCH, TENSORFLOW
+from training.contract.parsing import HyperparameterError, decode
 
 REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES_FOLDER = "examples"

@@ -16,18 +16,14 @@ from pathlib import Path
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.failure import write_failure
-from training.contract.hyperparameters import (
-    PROGRAM,
-    parse_launching,
-    parse_training,
-    read_hyperparameters,
-)
+from training.contract.hyperparameters import PROGRAM, parse_launching, parse_training
 from training.contract.layout import (
     ATTENDANCE_VARIABLE,
     PEERS_VARIABLE,
     STOPPED_FILE_VARIABLE,
     TOLD_FILE_VARIABLE,
 )
+from training.contract.parsing import read_hyperparameters
 from training.contract.paths import ContainerPaths
 from training.contract.stops import read_stop
 from training.launcher.company import Company, open_company

@@ -9,15 +9,9 @@ from infra.pipeline.validation.document import PROCESSING, TRAINING
 from infra.pipeline.validation.service_model import instance_types
 from infra.pipeline.validation.wording import rename_fix
 from infra.section import Section
-from training.contract.hyperparameters import (
-    PROGRAM,
-    HyperparameterError,
-    Range,
-    TrainingHyperparameters,
-    bounds_of,
-    decode,
-    parse,
-)
+from training.contract.bounds import Range
+from training.contract.hyperparameters import PROGRAM, TrainingHyperparameters, bounds_of
+from training.contract.parsing import HyperparameterError, decode, parse
 from training.shards.request import HYPERPARAMETERS, QUALITY_THRESHOLD
 
 InstanceType = Annotated[str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9-]+$")]

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_typ
 
 from evenshard.repository import ROOT
 from training.contract import breakpoints, layout, metrics
-from training.contract.hyperparameters import Range, TrainingHyperparameters
+from training.contract.bounds import Range
+from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import FRAMEWORKS
 
 PAGE: Final = ROOT / "docs" / "trainers.md"

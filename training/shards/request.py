@@ -9,16 +9,15 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import Any, Final
 
+from training.contract.bounds import Range
 from training.contract.hyperparameters import (
     DATA_FORMAT,
     PROGRAM,
     TASK,
     TEXT_TASK,
-    HyperparameterError,
-    Range,
     TrainingHyperparameters,
-    parse,
 )
+from training.contract.parsing import HyperparameterError, parse
 from training.shards.location import Location
 
 TRAIN: Final = "TrainDataUri"

@@ -1,11 +1,7 @@
 """The hyperparameters of a training, as SageMaker lays them down."""
 
-from training.contract.hyperparameters import (
-    TrainingHyperparameters,
-    check_used,
-    parse_training,
-    read_hyperparameters,
-)
+from training.contract.hyperparameters import TrainingHyperparameters, check_used, parse_training
+from training.contract.parsing import read_hyperparameters
 from training.contract.paths import ContainerPaths
 
 

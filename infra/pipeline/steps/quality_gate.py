@@ -5,8 +5,9 @@ from infra.pipeline.parameters import Parameters
 from infra.pipeline.sdk import ConditionGreaterThanOrEqualTo, JsonGet
 from infra.pipeline.settings import FrameworkSettings
 from infra.pipeline.steps import evaluate
-from training.contract.hyperparameters import TASK, TEXT_TASK, decode
+from training.contract.hyperparameters import TASK, TEXT_TASK
 from training.contract.layout import ACCURACY_PATH, QUALITY_PATH
+from training.contract.parsing import decode
 
 NAME = "QualityGate"
 

@@ -10,9 +10,10 @@ from infra.pipeline.definition import pipeline_definition
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.validation import check
 from infra.settings import Settings, load_settings
-from training.contract.hyperparameters import TrainingHyperparameters, parse
+from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import PYTORCH, TENSORFLOW
 from training.contract.metrics import metric_definitions
+from training.contract.parsing import parse
 from training.shards.listing import StoredObject
 from training.shards.preflight import preflight
 from training.shards.request import HYPERPARAMETERS

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from training.contract.errors import ContractError
-from training.contract.hyperparameters import HyperparameterError
+from training.contract.parsing import HyperparameterError
 from training.launcher.frameworks import find_framework
 from training.launcher.program import rank_command
 

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from training.contract.hyperparameters import HyperparameterError
 from training.contract.layout import PYTORCH, TENSORFLOW
+from training.contract.parsing import HyperparameterError
 from training.contract.paths import ContainerPaths
 from training.trainer.settings import read_settings
 
