@@ -110,7 +110,7 @@ def _s3_writer(location: Location) -> Writer:
         ServiceError: S3 cannot be asked.
     """
     # Writing to a folder needs neither the SDK nor the time that its import takes.
-    from evenshard.simulator.s3_objects import open_s3  # noqa: PLC0415 - see above
+    from evenshard.simulator.storage.s3_objects import open_s3  # noqa: PLC0415 - see above
 
     store = open_s3()
     if store.holds(str(location)):

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evenshard.errors import RefusedError
-from evenshard.simulator.definition import CONDITION, Definition, Step
 from evenshard.simulator.errors import (
     DefinitionError,
     ServiceError,
@@ -14,14 +13,14 @@ from evenshard.simulator.errors import (
     internal_failure,
 )
 from evenshard.simulator.events import Noted, StepEnded, StepStarted
-from evenshard.simulator.expressions import Scope, evaluate
-from evenshard.simulator.graph import run_order
-from evenshard.simulator.objects import join_uri
+from evenshard.simulator.pipeline.argument_shapes import ARGUMENTS
+from evenshard.simulator.pipeline.definition import CONDITION, Definition, Step
+from evenshard.simulator.pipeline.expressions import Scope, evaluate
+from evenshard.simulator.pipeline.graph import run_order
+from evenshard.simulator.pipeline.retries import TIME_SCALE, Retries
+from evenshard.simulator.pipeline.shapes import check
 from evenshard.simulator.progress import NO_PROGRESS, Progress
 from evenshard.simulator.result import Result, Status, StepRecord
-from evenshard.simulator.retries import TIME_SCALE, Retries
-from evenshard.simulator.shapes import check
-from evenshard.simulator.step_shapes import ARGUMENTS
 from evenshard.simulator.steps.condition import branch_taken, run_condition
 from evenshard.simulator.steps.fail import run_fail
 from evenshard.simulator.steps.function import run_function
@@ -30,6 +29,7 @@ from evenshard.simulator.steps.outcome import Handler, Outcome, StepRun
 from evenshard.simulator.steps.processing import PROCESSING_JOB, run_processing
 from evenshard.simulator.steps.register import run_register
 from evenshard.simulator.steps.training import TRAINING_JOB, run_training
+from evenshard.simulator.storage.objects import join_uri
 from evenshard.simulator.workspace import Workspace
 
 _HANDLERS: Final[Mapping[str, Handler]] = {

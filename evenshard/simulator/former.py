@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenshard.errors import UsageError
-from evenshard.simulator.objects import LocalObjectStore, ObjectStore, join_uri, split_uri
+from evenshard.simulator.storage.objects import LocalObjectStore, ObjectStore, join_uri, split_uri
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

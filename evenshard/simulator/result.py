@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from evenshard.simulator.injection import FaultPlan
+from evenshard.simulator.cluster.injection import FaultPlan
 
 
 class Status(StrEnum):

@@ -9,26 +9,32 @@ from pathlib import Path
 from typing import Final
 
 from evenshard.errors import RefusedError, UsageError
-from evenshard.simulator.assembly import Assembly, Pipeline, synthesize
-from evenshard.simulator.assignment import ROUND_ROBIN, Assignment, parse_assignment
-from evenshard.simulator.damage import DamagingStore
-from evenshard.simulator.data import Data, corrupt_uri, data_parameters, open_data, without_data
-from evenshard.simulator.definition import Definition, read_definition
+from evenshard.simulator.cluster.assignment import ROUND_ROBIN, Assignment, parse_assignment
+from evenshard.simulator.cluster.faults import FaultKind, check_targets, parse_fault
+from evenshard.simulator.cluster.hosts import STOP_GRACE_S
+from evenshard.simulator.cluster.injection import FaultPlan, PlannedFault
+from evenshard.simulator.deployment.assembly import Assembly, Pipeline, synthesize
+from evenshard.simulator.deployment.registry import Registry
+from evenshard.simulator.deployment.resources import ACCOUNT, PARTITION, REGION
 from evenshard.simulator.errors import DefinitionError, internal_failure
 from evenshard.simulator.events import FaultHappened, Noted, Report, RunStarted
 from evenshard.simulator.execution import Execution
-from evenshard.simulator.faults import FaultKind, check_targets, parse_fault
 from evenshard.simulator.former import FormerRun, find_former
-from evenshard.simulator.hosts import STOP_GRACE_S
-from evenshard.simulator.injection import FaultPlan, PlannedFault
 from evenshard.simulator.limits import MOST_HOSTS
-from evenshard.simulator.objects import ObjectStore
-from evenshard.simulator.parameters import merge_given, settle
-from evenshard.simulator.registry import Registry
-from evenshard.simulator.resources import ACCOUNT, PARTITION, REGION
+from evenshard.simulator.pipeline.definition import Definition, read_definition
+from evenshard.simulator.pipeline.parameters import merge_given, settle
 from evenshard.simulator.result import Result, Status
 from evenshard.simulator.run_folder import RUNS_FOLDER, STATE_FOLDER, new_run
 from evenshard.simulator.signals import Interruptions
+from evenshard.simulator.storage.damage import DamagingStore
+from evenshard.simulator.storage.data import (
+    Data,
+    corrupt_uri,
+    data_parameters,
+    open_data,
+    without_data,
+)
+from evenshard.simulator.storage.objects import ObjectStore
 from evenshard.simulator.workspace import Workspace
 from training.shards.location import Location
 

@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Final
 
 from evenshard.errors import RefusedError, UsageError
-from evenshard.simulator.assignment import ROUND_ROBIN, parse_assignment
-from evenshard.simulator.definition import read_definition
+from evenshard.simulator.cluster.assignment import ROUND_ROBIN, parse_assignment
+from evenshard.simulator.cluster.hosts import STOP_GRACE_S
+from evenshard.simulator.deployment.resources import Place
 from evenshard.simulator.errors import DefinitionError, internal_failure
 from evenshard.simulator.events import RunStarted
 from evenshard.simulator.execution import Execution
-from evenshard.simulator.hosts import STOP_GRACE_S
 from evenshard.simulator.journal import JOURNAL_FILE, Journal, RunEnded
-from evenshard.simulator.parameters import settle
+from evenshard.simulator.pipeline.definition import read_definition
+from evenshard.simulator.pipeline.parameters import settle
 from evenshard.simulator.progress import progress_of
-from evenshard.simulator.resources import Place
 from evenshard.simulator.result import Result, Status
 from evenshard.simulator.signals import Interruptions
 from evenshard.simulator.workspace import Workspace
@@ -122,11 +122,11 @@ def _run(job: ExecutionJob, journal: Journal, result: Result) -> None:
     # Not before a signal would be heeded: it takes a second.
     import boto3  # noqa: PLC0415 - see above
 
-    from evenshard.simulator.deployed import (  # noqa: PLC0415 - the same
+    from evenshard.simulator.deployment.deployed import (  # noqa: PLC0415 - the same
         DeployedFunctions,
         DeployedRegistry,
     )
-    from evenshard.simulator.s3_objects import open_s3  # noqa: PLC0415 - the same
+    from evenshard.simulator.storage.s3_objects import open_s3  # noqa: PLC0415 - the same
 
     os.environ.update(job.aws_environment())
     definition = read_definition(job.definition)

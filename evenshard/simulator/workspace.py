@@ -3,16 +3,16 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evenshard.simulator.assignment import Assignment
-from evenshard.simulator.definition import Step
+from evenshard.simulator.cluster.assignment import Assignment
+from evenshard.simulator.cluster.hosts import INTERRUPT_GRACE_S, STOP_GRACE_S
+from evenshard.simulator.cluster.injection import FaultPlan
+from evenshard.simulator.deployment.functions import Functions
+from evenshard.simulator.deployment.registry import ModelRegistry
+from evenshard.simulator.deployment.resources import Place
 from evenshard.simulator.events import Report
 from evenshard.simulator.former import FormerRun
-from evenshard.simulator.functions import Functions
-from evenshard.simulator.hosts import INTERRUPT_GRACE_S, STOP_GRACE_S
-from evenshard.simulator.injection import FaultPlan
-from evenshard.simulator.objects import ObjectStore
-from evenshard.simulator.registry import ModelRegistry
-from evenshard.simulator.resources import Place
+from evenshard.simulator.pipeline.definition import Step
+from evenshard.simulator.storage.objects import ObjectStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

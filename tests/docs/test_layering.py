@@ -81,6 +81,34 @@ def test_of_training_only_contract_and_shards_are_shared(folder: str) -> None:
     assert seen == []
 
 
+SIMULATOR_ROOMS = {
+    "pipeline": {"evenshard.simulator.limits"},
+    "storage": {"training.shards"},
+    "cluster": {
+        "evenshard.simulator.storage",
+        "evenshard.simulator.processes",
+        "training.contract",
+        "training.shards",
+    },
+    "deployment": {"evenshard.simulator.storage", "evenshard.simulator.processes"},
+}
+"""What each may import beside itself and errors: what a run does stands above them."""
+
+
+@pytest.mark.parametrize("room", SIMULATOR_ROOMS)
+def test_rooms_of_the_simulator_know_nothing_of_the_run(room: str) -> None:
+    allowed = SIMULATOR_ROOMS[room] | {
+        f"evenshard.simulator.{room}",
+        "evenshard.simulator.errors",
+        "evenshard.errors",
+        "evenshard.repository",
+    }
+    folder = f"evenshard/simulator/{room}"
+    assert (ROOT / folder).is_dir()
+    foreign = _foreign(folder, allowed | {"boto3", "botocore", "mypy_boto3_s3"})
+    assert foreign == []
+
+
 def test_no_module_is_a_junk_drawer() -> None:
     names = [path for folder in OURS for path in (ROOT / folder).rglob("*.py")]
     assert [path for path in names if path.stem in JUNK_DRAWERS] == []

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenshard.emulator.server import Emulator
-from evenshard.simulator.assembly import Assembly
+from evenshard.simulator.deployment.assembly import Assembly
 
 _TRUST = {
     "Version": "2012-10-17",

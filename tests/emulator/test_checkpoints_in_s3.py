@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
+from evenshard.simulator.cluster.faults import parse_fault
+from evenshard.simulator.cluster.injection import FaultPlan
 from evenshard.simulator.errors import ServiceError
-from evenshard.simulator.faults import parse_fault
-from evenshard.simulator.injection import FaultPlan
-from evenshard.simulator.s3_objects import S3ObjectStore, open_s3
 from evenshard.simulator.steps.training import run_training
-from evenshard.simulator.synced_folder import SyncedFolder
+from evenshard.simulator.storage.s3_objects import S3ObjectStore, open_s3
+from evenshard.simulator.storage.synced_folder import SyncedFolder
 from tests.emulator.faulty_server import FOREVER, Rule
 from tests.emulator.server_process import FaultyServer
 from tests.unit.simulator.assemblies import channel, training_step
 from tests.unit.simulator.stage import make_stage, play
-from tests.unit.simulator.test_training_faults import TRAINER
+from tests.unit.simulator.steps.test_training_faults import TRAINER
 
 
 @pytest.fixture

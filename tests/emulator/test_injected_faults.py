@@ -12,11 +12,11 @@ from pathlib import Path
 import boto3
 import pytest
 
-from evenshard.simulator.assignment import parse_assignment
-from evenshard.simulator.deployed import DeployedFunctions, DeployedRegistry
+from evenshard.simulator.cluster.assignment import parse_assignment
+from evenshard.simulator.cluster.inputs import JobInput, lay, share_out
+from evenshard.simulator.deployment.deployed import DeployedFunctions, DeployedRegistry
 from evenshard.simulator.errors import ServiceError
-from evenshard.simulator.inputs import JobInput, lay, share_out
-from evenshard.simulator.s3_objects import S3ObjectStore, open_s3
+from evenshard.simulator.storage.s3_objects import S3ObjectStore, open_s3
 from tests.emulator.faulty_server import FOREVER, Change, Rule
 from tests.emulator.server_process import SHARD, FaultyServer, preflight_event
 from training.shards.preflight import handler

@@ -23,7 +23,7 @@ from tests.unit.simulator.assemblies import (
     write_assembly,
 )
 from tests.unit.simulator.stage import play
-from tests.unit.simulator.test_store_seam import LISTER, WORK
+from tests.unit.simulator.storage.test_store_seam import LISTER, WORK
 from training.shards.location import Location
 
 

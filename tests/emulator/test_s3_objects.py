@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from evenshard.simulator.assignment import parse_assignment
+from evenshard.simulator.cluster.assignment import parse_assignment
+from evenshard.simulator.cluster.inputs import JobInput, lay, share_out
 from evenshard.simulator.errors import ServiceError
-from evenshard.simulator.inputs import JobInput, lay, share_out
-from evenshard.simulator.s3_objects import S3ObjectStore, open_s3
+from evenshard.simulator.storage.s3_objects import S3ObjectStore, open_s3
 from tests.emulator.faulty_server import Rule
 from tests.emulator.server_process import FaultyServer, preflight_event
 from training.shards.preflight import handler

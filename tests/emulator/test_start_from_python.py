@@ -15,7 +15,7 @@ import pytest
 from evenshard.emulator.local_aws import local_aws
 from evenshard.emulator.server import Emulator
 from evenshard.repository import ROOT
-from evenshard.simulator.assembly import synthesize
+from evenshard.simulator.deployment.assembly import synthesize
 from tests.emulator.by_hand import ByHand, put, upload
 from tests.simulation.small_mail import write_splits
 

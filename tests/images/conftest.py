@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from evenshard.images.assets import ImageAsset, read_images
-from evenshard.simulator.assembly import synthesize
+from evenshard.simulator.deployment.assembly import synthesize
 from tests.images.deployment import image_store
 from tests.images.needs import need_images
 from tests.images.standin import tag

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evenshard.simulator.assembly import synthesize
+from evenshard.simulator.deployment.assembly import synthesize
 from tests.simulation.pipeline_runs import Edit, Run, RunPipeline, edit_definition, run_pipeline
 from tests.simulation.small_mail import write_splits
 

@@ -20,7 +20,7 @@ from typing import Final
 from evenshard.output import say
 from evenshard.repository import ROOT
 from evenshard.simulator import SimulationRequest, simulate
-from evenshard.simulator.assembly import synthesize
+from evenshard.simulator.deployment.assembly import synthesize
 from tests.simulation.pipeline_runs import Edit, Json, edit_definition, step_of
 from tests.simulation.small_mail import write_splits
 from training.contract.layout import FRAMEWORKS, PYTORCH, TENSORFLOW

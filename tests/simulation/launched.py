@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evenshard.simulator.network import free_ports
+from evenshard.simulator.cluster.network import free_ports
 from training.contract.layout import PYTORCH
 
 CODE_ROOT = Path(__file__).resolve().parents[2]

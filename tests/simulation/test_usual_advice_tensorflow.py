@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evenshard.simulator.network import free_ports
+from evenshard.simulator.cluster.network import free_ports
 from tests.simulation.bare import run_bare
 
 pytestmark = pytest.mark.timeout(200)  # TensorFlow starts twice; two noisy cores

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenshard.simulator.resources import ACCOUNT, REGION
+from evenshard.simulator.deployment.resources import ACCOUNT, REGION
 from tests.synth.granted_access import ASSUME, Document, Grant, Templates, conditions
 
 READ_KEY = ("kms:Decrypt",)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenshard.simulator.intrinsics import Resolver
+from evenshard.simulator.deployment.intrinsics import Resolver
 from tests.synth.conftest import Assembly
 
 Document = dict[str, Any]

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from evenshard.simulator.resources import ACCOUNT, REGION
+from evenshard.simulator.deployment.resources import ACCOUNT, REGION
 from tests.synth.access_facts import (
     CHECKPOINTS,
     DESCRIBE_NETWORK,

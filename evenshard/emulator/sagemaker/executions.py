@@ -21,10 +21,10 @@ from evenshard.emulator.sagemaker.state import (
 )
 from evenshard.emulator.sagemaker.steps import parameters_document, step_document
 from evenshard.emulator.sagemaker.supervisor import Supervisor
-from evenshard.simulator.definition import Definition, read_definition
 from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.journal import Retried, StopRequested
-from evenshard.simulator.parameters import Declaration, ParameterError, unknown_parameter
+from evenshard.simulator.pipeline.definition import Definition, read_definition
+from evenshard.simulator.pipeline.parameters import Declaration, ParameterError, unknown_parameter
 from evenshard.simulator.run_folder import new_run
 from evenshard.simulator.worker import ExecutionJob
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from evenshard.emulator.sagemaker.state import FAILED, StepState
-from evenshard.simulator.definition import Step
+from evenshard.simulator.pipeline.definition import Step
 
 Json = dict[str, Any]
 _JOB_KINDS: Final = {"Training": "TrainingJob", "Processing": "ProcessingJob"}

@@ -9,14 +9,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from evenshard.simulator import function_runtime
+from evenshard.simulator.deployment import function_runtime
+from evenshard.simulator.deployment.function_runtime import WARNING_PREFIX
+from evenshard.simulator.deployment.functions import FunctionCode
 from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import Noted
-from evenshard.simulator.function_runtime import WARNING_PREFIX
-from evenshard.simulator.functions import FunctionCode
-from evenshard.simulator.objects import ObjectStore, object_uri
 from evenshard.simulator.processes import clean_environment, kill_group
 from evenshard.simulator.steps.outcome import Outcome, StepRun
+from evenshard.simulator.storage.objects import ObjectStore, object_uri
 from evenshard.simulator.workspace import Workspace
 
 _STEP_LIMIT_S: Final = 600

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evenshard.repository import ROOT
-from evenshard.simulator.containers import as_in_container, container_environment, failure_text
-from evenshard.simulator.errors import StepFailedError, StepStoppedError
-from evenshard.simulator.events import HostReady, JobEnded, JobStarted
-from evenshard.simulator.hosts import (
+from evenshard.simulator.cluster.containers import (
+    as_in_container,
+    container_environment,
+    failure_text,
+)
+from evenshard.simulator.cluster.hosts import (
     HostCommand,
     HostExit,
     JobTimeoutError,
@@ -18,9 +20,11 @@ from evenshard.simulator.hosts import (
     Watch,
     run_hosts,
 )
-from evenshard.simulator.inputs import JobInput, Share, counted, share_out
+from evenshard.simulator.cluster.inputs import JobInput, Share, counted, share_out
+from evenshard.simulator.errors import StepFailedError, StepStoppedError
+from evenshard.simulator.events import HostReady, JobEnded, JobStarted
+from evenshard.simulator.pipeline.retries import JOB_INTERNAL_ERROR
 from evenshard.simulator.result import HostRecord
-from evenshard.simulator.retries import JOB_INTERNAL_ERROR
 from evenshard.simulator.steps.outcome import Handler, Outcome, StepRun
 from training.contract.failure import SECONDARY_FAILURE
 from training.contract.layout import DATA_REPORT_FILE, MESSAGE_LIMIT

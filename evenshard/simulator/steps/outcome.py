@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evenshard.simulator.definition import Step
+from evenshard.simulator.pipeline.definition import Step
 from evenshard.simulator.result import ModelPackage, StepRecord
 from evenshard.simulator.workspace import Workspace
 

@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from evenshard.simulator.containers import as_in_container, container_command
+from evenshard.simulator.cluster.containers import as_in_container, container_command
+from evenshard.simulator.cluster.inputs import SHARDED, JobInput, Share, lay
 from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.events import Noted
-from evenshard.simulator.inputs import SHARDED, JobInput, Share, lay
-from evenshard.simulator.objects import join_uri
 from evenshard.simulator.steps.job import (
     DEFAULT_LIMIT_S,
     Job,
@@ -19,6 +18,7 @@ from evenshard.simulator.steps.job import (
     run_job,
 )
 from evenshard.simulator.steps.outcome import Outcome, StepRun
+from evenshard.simulator.storage.objects import join_uri
 from training.contract.layout import DEFAULT_BASE_DIR, MESSAGE_LIMIT
 from training.contract.paths import ContainerPaths
 from training.shards.assignment import host_names

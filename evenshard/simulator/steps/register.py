@@ -3,8 +3,8 @@
 import json
 from typing import Any
 
+from evenshard.simulator.deployment.registry import group_name
 from evenshard.simulator.errors import DefinitionError, StepFailedError
-from evenshard.simulator.registry import group_name
 from evenshard.simulator.result import ModelPackage
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 

@@ -10,14 +10,13 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from evenshard.simulator.containers import container_command
+from evenshard.simulator.cluster.containers import container_command
+from evenshard.simulator.cluster.faults import Fault, FaultKind
+from evenshard.simulator.cluster.hosts import HostExit, RunningHosts, Watch
+from evenshard.simulator.cluster.injection import Injector
+from evenshard.simulator.cluster.network import free_ports
 from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import FaultHappened, Noted
-from evenshard.simulator.faults import Fault, FaultKind
-from evenshard.simulator.hosts import HostExit, RunningHosts, Watch
-from evenshard.simulator.injection import Injector
-from evenshard.simulator.network import free_ports
-from evenshard.simulator.objects import join_uri
 from evenshard.simulator.steps.job import (
     DEFAULT_LIMIT_S,
     Job,
@@ -30,7 +29,8 @@ from evenshard.simulator.steps.metric_lines import MetricReader
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 from evenshard.simulator.steps.training_artifacts import store_artifacts
 from evenshard.simulator.steps.training_host import channels, fast_channels, lay_host
-from evenshard.simulator.synced_folder import SyncedFolder
+from evenshard.simulator.storage.objects import join_uri
+from evenshard.simulator.storage.synced_folder import SyncedFolder
 from training.contract.layout import (
     BREAKPOINTS_VARIABLE,
     BULLETIN_VARIABLE,

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Final
 
-from evenshard.simulator.artifacts import Merged, merge, pack
+from evenshard.simulator.cluster.artifacts import Merged, merge, pack
 from evenshard.simulator.errors import StepFailedError
 from evenshard.simulator.events import Noted
-from evenshard.simulator.objects import join_uri
 from evenshard.simulator.steps.job import Job
 from evenshard.simulator.steps.outcome import StepRun
+from evenshard.simulator.storage.objects import join_uri
 from training.contract.layout import MODEL_ARCHIVE
 from training.contract.paths import ContainerPaths
 

@@ -9,10 +9,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from evenshard.simulator.containers import HOST_GROUP
+from evenshard.simulator.cluster.containers import HOST_GROUP
+from evenshard.simulator.cluster.inputs import SHARDED, JobInput, Share, lay, write_manifest
+from evenshard.simulator.cluster.network import loopback_interface
 from evenshard.simulator.errors import DefinitionError
-from evenshard.simulator.inputs import SHARDED, JobInput, Share, lay, write_manifest
-from evenshard.simulator.network import loopback_interface
 from evenshard.simulator.steps.outcome import StepRun
 from training.contract.paths import ContainerPaths
 from training.shards.assignment import host_names

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from evenshard.simulator.network import free_ports
+from evenshard.simulator.cluster.network import free_ports
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
 from training.contract.layout import BULLETIN_VARIABLE, PEERS_VARIABLE

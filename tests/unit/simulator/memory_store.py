@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from evenshard.simulator.objects import split_uri
+from evenshard.simulator.storage.objects import split_uri
 from training.shards.listing import StoredObject
 
 

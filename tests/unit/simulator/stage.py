@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from evenshard.simulator.assembly import Assembly
-from evenshard.simulator.assignment import parse_assignment
-from evenshard.simulator.definition import Step
+from evenshard.simulator.cluster.assignment import parse_assignment
+from evenshard.simulator.deployment.assembly import Assembly
+from evenshard.simulator.deployment.registry import Registry
 from evenshard.simulator.events import Event
-from evenshard.simulator.objects import LocalObjectStore, ObjectStore
-from evenshard.simulator.registry import Registry
+from evenshard.simulator.pipeline.definition import Step
 from evenshard.simulator.result import StepRecord
 from evenshard.simulator.steps import processing, training
 from evenshard.simulator.steps.outcome import StepRun
+from evenshard.simulator.storage.objects import LocalObjectStore, ObjectStore
 from evenshard.simulator.workspace import Workspace
 from tests.unit.simulator.assemblies import Json, definition_of, write_assembly
 

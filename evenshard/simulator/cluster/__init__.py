@@ -1,0 +1,1 @@
+"""The hosts of a job: what they get, how they reach each other, what goes wrong with them."""

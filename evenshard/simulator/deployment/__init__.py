@@ -1,0 +1,1 @@
+"""What a deployment would create, or has: the pipeline, functions' code, names, the registry."""
