@@ -14,8 +14,8 @@ from evenshard.simulator.storage.synced_folder import SyncedFolder
 from tests.emulator.faulty_server import FOREVER, Rule
 from tests.emulator.server_process import FaultyServer
 from tests.unit.simulator.assemblies import channel, training_step
+from tests.unit.simulator.scripts import trainer
 from tests.unit.simulator.stage import make_stage, play
-from tests.unit.simulator.steps.test_training_faults import TRAINER
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_a_folder_is_kept_in_step_with_a_prefix(
 def test_an_interrupted_spot_job_goes_on_from_what_is_in_s3(
     store: S3ObjectStore, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    play(monkeypatch, tmp_path)(TRAINER.replace("{extra}", ""))
+    play(monkeypatch, tmp_path)(trainer())
     stage = make_stage(tmp_path, store)
     step = training_step(
         CheckpointConfig={"S3Uri": "s3://data/checkpoints/"},
@@ -83,7 +83,7 @@ def test_an_interrupted_spot_job_goes_on_from_what_is_in_s3(
 def test_checkpoints_that_cannot_be_kept_end_the_job_with_a_reason(
     store: S3ObjectStore, server: FaultyServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    play(monkeypatch, tmp_path)(TRAINER.replace("{extra}", ""))
+    play(monkeypatch, tmp_path)(trainer())
     stage = make_stage(tmp_path, store)
     step = training_step(
         CheckpointConfig={"S3Uri": "s3://data/checkpoints/"},

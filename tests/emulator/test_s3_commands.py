@@ -22,8 +22,8 @@ from tests.unit.simulator.assemblies import (
     training_step,
     write_assembly,
 )
+from tests.unit.simulator.scripts import LISTER, WORK
 from tests.unit.simulator.stage import play
-from tests.unit.simulator.storage.test_store_seam import LISTER, WORK
 from training.shards.location import Location
 
 

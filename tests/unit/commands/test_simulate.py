@@ -10,7 +10,7 @@ from evenshard.commands import simulate_report
 from evenshard.simulator import Result, Status, execution
 from evenshard.simulator.result import HostRecord, ModelPackage, StepRecord
 from tests.unit.simulator.assemblies import write_assembly
-from tests.unit.simulator.test_run import HANDLER, small_pipeline
+from tests.unit.simulator.small_pipeline import HANDLER, small_pipeline
 from training.contract.layout import FRAMEWORKS
 
 

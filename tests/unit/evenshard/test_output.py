@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.simulator.assemblies import write_assembly
-from tests.unit.simulator.test_run import HANDLER, small_pipeline
+from tests.unit.simulator.small_pipeline import HANDLER, small_pipeline
 
 COMMAND = [sys.executable, "-c", "from evenshard.cli import main; main()"]
 

@@ -1,7 +1,7 @@
 """One step on a stage of its own: a small store, and a script in the place of the container."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import pytest
 from evenshard.simulator.cluster.assignment import parse_assignment
 from evenshard.simulator.deployment.assembly import Assembly
 from evenshard.simulator.deployment.registry import Registry
-from evenshard.simulator.events import Event
+from evenshard.simulator.events import Event, Noted
 from evenshard.simulator.pipeline.definition import Step
 from evenshard.simulator.result import StepRecord
 from evenshard.simulator.steps import processing, training
@@ -74,6 +74,11 @@ def make_stage(folder: Path, store: ObjectStore | None = None) -> Stage:
     stage.put("s3://data/validation/all", b"v" * 7)
     stage.put("s3://data/test/all", b"t" * 5)
     return stage
+
+
+def notes(events: Sequence[Event]) -> list[str]:
+    """What was noted, of all that was reported."""
+    return [event.text for event in events if isinstance(event, Noted)]
 
 
 def play(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Callable[[str], None]:

@@ -1,17 +1,10 @@
-from pathlib import Path
-
 import pytest
 
 from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import ConditionEvaluated
 from evenshard.simulator.steps.condition import branch_taken, run_condition
 from tests.unit.simulator.assemblies import Json, condition_step
-from tests.unit.simulator.stage import Stage, make_stage
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return make_stage(tmp_path)
+from tests.unit.simulator.stage import Stage
 
 
 def compare(kind: str, left: object, right: object) -> Json:

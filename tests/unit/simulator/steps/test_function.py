@@ -9,12 +9,7 @@ from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import Noted
 from evenshard.simulator.steps.function import run_function
 from tests.unit.simulator.assemblies import function_step
-from tests.unit.simulator.stage import Stage, make_stage
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return make_stage(tmp_path)
+from tests.unit.simulator.stage import Stage
 
 
 def write_handler(stage: Stage, body: str) -> None:

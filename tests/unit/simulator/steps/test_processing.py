@@ -1,6 +1,5 @@
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -8,7 +7,7 @@ from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import Noted
 from evenshard.simulator.steps.processing import run_processing
 from tests.unit.simulator.assemblies import processing_step
-from tests.unit.simulator.stage import Stage, make_stage, play
+from tests.unit.simulator.stage import Stage
 
 WORK = """
 import json, os, pathlib
@@ -20,16 +19,6 @@ report = {"host": host, "size": size, "name": config["ProcessingJobName"]}
 (base / "processing/output/evaluation/report.json").write_text(json.dumps(report))
 (base / "output/message").write_text("accuracy 0.75" + "!" * 2000)
 """
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return make_stage(tmp_path)
-
-
-@pytest.fixture
-def cast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    return play(monkeypatch, tmp_path)
 
 
 def test_inputs_go_in_and_outputs_come_out(stage: Stage, cast: Callable[[str], None]) -> None:

@@ -1,20 +1,18 @@
 import json
-from pathlib import Path
 
 import pytest
 
 from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.steps.register import run_register
 from tests.unit.simulator.assemblies import Json
-from tests.unit.simulator.stage import Stage, make_stage
+from tests.unit.simulator.stage import Stage
 
 MODEL = "s3://results/model.tar.gz"
 METRICS = {"binary_classification_metrics": {"accuracy": {"value": 0.97}}}
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    stage = make_stage(tmp_path)
+def stage(stage: Stage) -> Stage:
     stage.put(MODEL, b"model")
     stage.put("s3://results/evaluation.json", json.dumps(METRICS).encode())
     return stage

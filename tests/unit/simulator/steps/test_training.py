@@ -10,7 +10,7 @@ from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import HostReady, MetricsSeen, Noted
 from evenshard.simulator.steps.training import run_training
 from tests.unit.simulator.assemblies import channel, training_step
-from tests.unit.simulator.stage import Stage, make_stage, play
+from tests.unit.simulator.stage import Stage
 
 # What a container finds, written down for the test to look at.
 LOOK = """
@@ -25,16 +25,6 @@ host = json.loads((base / "input/config/resourceconfig.json").read_text())["curr
 print(f"epoch=1; loss=0.{host[-1]}")
 print("loss=none")
 """
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Stage:
-    return make_stage(tmp_path)
-
-
-@pytest.fixture
-def cast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    return play(monkeypatch, tmp_path)
 
 
 def read_json(file: Path) -> object:

@@ -12,27 +12,8 @@ from evenshard.simulator.steps.register import run_register
 from evenshard.simulator.steps.training import run_training
 from tests.unit.simulator.assemblies import function_step, processing_step, training_step
 from tests.unit.simulator.memory_store import MemoryStore
-from tests.unit.simulator.stage import Stage, make_stage, play
-
-WORK = """
-import json, os, pathlib
-base = pathlib.Path(os.environ["SAGEMAKER_BASE_DIR"])
-inputs = [base / "input/data/train", base / "processing/input/test"]
-size = sum(file.stat().st_size for folder in inputs for file in folder.glob("*"))
-output = base / "processing/output/evaluation"
-if output.is_dir():
-    (output / "report.json").write_text(json.dumps({"size": size}))
-else:
-    host = json.loads((base / "input/config/resourceconfig.json").read_text())["current_host"]
-    (base / "model" / host).write_text(str(size))
-"""
-LISTER = """
-from collections import namedtuple
-StoredObject = namedtuple("StoredObject", "key size_bytes etag")
-def handler(event, list_objects):
-    return {"found": " ".join(f"{o.key} {o.size_bytes} {o.etag}" for o in
-                              list_objects("data", "train/part-0"))}
-"""
+from tests.unit.simulator.scripts import LISTER, WORK
+from tests.unit.simulator.stage import Stage, make_stage
 
 
 @pytest.fixture
@@ -43,11 +24,6 @@ def store() -> MemoryStore:
 @pytest.fixture
 def stage(tmp_path: Path, store: MemoryStore) -> Stage:
     return make_stage(tmp_path, store)
-
-
-@pytest.fixture
-def cast(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], None]:
-    return play(monkeypatch, tmp_path)
 
 
 def test_a_function_lists_it(stage: Stage) -> None:
