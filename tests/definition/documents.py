@@ -1,29 +1,14 @@
-"""Definitions that the tests start from, and how they change them."""
+"""The definition that the tests start from."""
 
 import json
-import re
-from typing import Any
 
-Json = Any
-"""JSON data that the tests edit freely."""
+from tests.definition.edits import Json, as_text, get
 
 ROLE = "arn:aws:iam::123456789012:role/evenshard-job"
 KEY = "arn:aws:kms:eu-west-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 RETRY = {"ExceptionType": ["Step.SERVICE_FAULT", "Step.THROTTLING"], "MaxAttempts": 5}
 IMAGE = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/evenshard:1"
 MODEL = {"Get": "Steps.Train.ModelArtifacts.S3ModelArtifacts"}
-
-_PART = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
-
-
-def as_text(*values: Json) -> Json:
-    """A Std:Join of these values."""
-    return {"Std:Join": {"On": "", "Values": list(values)}}
-
-
-def get(text: str) -> Json:
-    """A Get."""
-    return {"Get": text}
 
 
 def baseline() -> Json:
@@ -36,34 +21,6 @@ def baseline() -> Json:
     }
     # Through JSON: no two places share an object, so an edit changes one place.
     return json.loads(json.dumps(definition))
-
-
-def at(definition: Json, path: str) -> Json:
-    """The value at a path such as `Steps.Train.Arguments.InputDataConfig[0]`.
-
-    Steps and parameters are found by name, everything else by key or position.
-    """
-    value = definition
-    for name, position in _PART.findall(path):
-        if position:
-            value = value[int(position)]
-        elif isinstance(value, list):
-            value = next(item for item in value if item["Name"] == name)
-        else:
-            value = value[name]
-    return value
-
-
-def put(definition: Json, path: str, value: Json) -> None:
-    """Set the key that the path ends in."""
-    parent, key = path.rsplit(".", 1)
-    at(definition, parent)[key] = value
-
-
-def drop(definition: Json, path: str) -> None:
-    """Remove the key that the path ends in."""
-    parent, key = path.rsplit(".", 1)
-    del at(definition, parent)[key]
 
 
 _PARAMETERS: Json = [

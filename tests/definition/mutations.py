@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from tests.definition.documents import Json, at, drop, get, put
+from tests.definition.edits import Json, at, drop, get, put
 
 TRAIN: Final = "Steps.Train.Arguments"
 EVALUATE: Final = "Steps.Evaluate.Arguments"

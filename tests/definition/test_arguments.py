@@ -7,7 +7,8 @@ from infra.pipeline.validation.arguments import ArgumentJudge
 from infra.pipeline.validation.document import Definition
 from infra.pipeline.validation.references import References
 from infra.pipeline.validation.service_model import service_model
-from tests.definition.documents import RETRY, Json, at, baseline, drop, put
+from tests.definition.documents import RETRY, baseline
+from tests.definition.edits import Json, at, drop, put
 
 TRAIN = "Steps.Train.Arguments"
 

@@ -3,7 +3,8 @@
 import pytest
 
 from infra.pipeline.validation import problems
-from tests.definition.documents import Json, baseline, get, put
+from tests.definition.documents import baseline
+from tests.definition.edits import Json, get, put
 
 ARGUMENTS = "Steps.QualityGate.Arguments"
 ONE = {"Type": "Equals", "LeftValue": 1, "RightValue": 1}

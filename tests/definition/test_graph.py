@@ -3,7 +3,8 @@
 import copy
 
 from infra.pipeline.validation import problems
-from tests.definition.documents import MODEL, Json, as_text, at, baseline, get, put
+from tests.definition.documents import MODEL, baseline
+from tests.definition.edits import Json, as_text, at, get, put
 
 IF_STEPS = "Steps.QualityGate.Arguments.IfSteps"
 ELSE_STEPS = "Steps.QualityGate.Arguments.ElseSteps"

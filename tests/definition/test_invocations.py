@@ -3,7 +3,8 @@
 import pytest
 
 from infra.pipeline.validation import problems
-from tests.definition.documents import Json, as_text, baseline, get, put
+from tests.definition.documents import baseline
+from tests.definition.edits import Json, as_text, get, put
 
 MESSAGE = "Steps.QualityGate.Arguments.ElseSteps.Reject.Arguments.ErrorMessage"
 POLICY = {"ExceptionType": ["Step.THROTTLING"], "MaxAttempts": 3}

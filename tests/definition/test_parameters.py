@@ -4,7 +4,8 @@ import pytest
 
 from infra.pipeline.validation import problems
 from infra.pipeline.validation.parameters import holds
-from tests.definition.documents import Json, at, baseline, put
+from tests.definition.documents import baseline
+from tests.definition.edits import Json, at, put
 
 
 def with_parameter(**fields: Json) -> list[tuple[str, str]]:

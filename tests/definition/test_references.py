@@ -3,7 +3,8 @@
 import pytest
 
 from infra.pipeline.validation import problems
-from tests.definition.documents import Json, as_text, at, baseline, get, put
+from tests.definition.documents import baseline
+from tests.definition.edits import Json, as_text, at, get, put
 
 DIGEST = "Steps.Train.Arguments.Environment.EVENSHARD_DATA_DIGEST"
 """A field that wants a string."""

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infra.pipeline.validation import problems
-from tests.definition.documents import Json, baseline, get
+from tests.definition.documents import baseline
+from tests.definition.edits import Json, get
 
 Keys = tuple[str | int, ...]
 

@@ -5,7 +5,8 @@ cached training steps has something to say.
 """
 
 from infra.pipeline.validation import problems
-from tests.definition.documents import IMAGE, MODEL, ROLE, Json, as_text, get
+from tests.definition.documents import IMAGE, MODEL, ROLE
+from tests.definition.edits import Json, as_text, get
 
 RETRY = {
     "BackoffRate": 2.0,

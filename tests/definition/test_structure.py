@@ -3,7 +3,8 @@
 import pytest
 
 from infra.pipeline.validation import problems
-from tests.definition.documents import Json, baseline, drop, get, put
+from tests.definition.documents import baseline
+from tests.definition.edits import Json, drop, get, put
 
 Found = list[tuple[str, str]]
 

@@ -16,7 +16,7 @@ from infra.pipeline.definition import pipeline_definition
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.validation import problems
 from infra.settings import Settings, load_settings
-from tests.definition.documents import Json
+from tests.definition.edits import Json
 from tests.definition.mutations import MUTATIONS, Mutation
 
 APP = Path(__file__).resolve().parents[2] / "app.py"

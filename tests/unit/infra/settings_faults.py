@@ -1,23 +1,11 @@
-"""Settings files with one fault each: what is written, which key is named, what is said.
+"""Settings files with one fault each: the edit, which key is named, what is said."""
 
-An edit is `table.key = value`, which takes the place of the key or is added, `-table.key`, which
-removes it, or `[table]`, which adds a table.
-"""
-
-import re
 from typing import Final
 
-ECR_IMAGE: Final = "123456789012.dkr.ecr.eu-west-1.amazonaws.com/train:1"
-LONG: Final = "x" * 257
-MANY: Final = "\n".join(f'pytorch.hyperparameters.n{number} = ""' for number in range(96))
+from tests.unit.infra.framework_faults import FRAMEWORK_FAULTS
+from tests.unit.infra.surroundings_faults import SURROUNDINGS_FAULTS
+
 SPOT: Final = '-training.capacity.max_pending_s\ntraining.capacity.kind = "spot"'
-NEW_NETWORK: Final = """network.kind = "new"
-network.cidr = "10.0.0.0/24"
-network.zones = 2
-network.most_hosts = 8
-network.interface_endpoints = ["logs"]
-network.flow_log_days = 30"""
-NOT_IN_IMAGE: Final = "image holds these only"
 
 FAULTS: Final = (
     # Names
@@ -33,114 +21,6 @@ FAULTS: Final = (
     ("-images_by_digest", "images_by_digest", "Field required"),
     ('permissions_boundary = "two words"', "permissions_boundary", "match pattern"),
     ("permissions_boundary = ''", "permissions_boundary", "match pattern"),
-    # Images
-    ('pytorch.image.kind = "pull"', "pytorch.image", "'build', 'existing'"),
-    ("-pytorch.image.kind", "pytorch.image", "discriminator 'kind'"),
-    ("-tensorflow.image.base_image", "tensorflow.image.build.base_image", "Field required"),
-    ('pytorch.image.base_image = "pytorch"', "pytorch.image.build.base_image", "match pattern"),
-    (f'pytorch.image.uri = "{ECR_IMAGE}"', "pytorch.image.build.uri", "Extra inputs"),
-    (
-        (
-            "-pytorch.image.base_image\npytorch.image.kind = 'existing'\n"
-            "pytorch.image.uri = 'docker.io/library/python:3.12'"
-        ),
-        "pytorch.image.existing.uri",
-        "match pattern",
-    ),
-    (
-        f"pytorch.image.kind = 'existing'\npytorch.image.uri = '{ECR_IMAGE}'",
-        "pytorch.image.existing.base_image",
-        "Extra inputs",
-    ),
-    (
-        (
-            "images_by_digest = true\n-pytorch.image.base_image\npytorch.image.kind = 'existing'\n"
-            f"pytorch.image.uri = '{ECR_IMAGE}'"
-        ),
-        "pytorch.image.uri",
-        "images_by_digest asks for a digest. Allowed: <repository>@sha256:<64 digits>",
-    ),
-    # Hyperparameters
-    (
-        'pytorch.hyperparameters.epochs = "3"',
-        "pytorch.hyperparameters",
-        "epochs: set by Epochs, BatchSize, LearningRate, Seed, which are pipeline",
-    ),
-    (
-        'tensorflow.hyperparameters.hiden_dim = "64"',
-        "tensorflow.hyperparameters",
-        "Did you mean hidden_dim",
-    ),
-    (
-        'pytorch.hyperparameters.hidden_dim = "0"',
-        "pytorch.hyperparameters",
-        "hidden_dim is '0'. Allowed: an integer >= 1",
-    ),
-    (
-        "pytorch.hyperparameters.hidden_dim = 64",
-        "pytorch.hyperparameters.hidden_dim",
-        "valid string (given: 64)",
-    ),
-    (f'pytorch.hyperparameters.dtype = "{LONG}"', "pytorch.hyperparameters.dtype", "at most 256"),
-    (
-        (
-            'pytorch.hyperparameters.program = "training/launch.py"\n'
-            'pytorch.hyperparameters.seed = "1"'
-        ),
-        "pytorch.hyperparameters",
-        "seed: set by",
-    ),
-    (
-        f'pytorch.hyperparameters.program = "training/launch.py"\n{MANY}',
-        "pytorch.hyperparameters",
-        "97 of them. Allowed: 96, since a job has at most 100",
-    ),
-    (
-        'pytorch.hyperparameters.program = "training/none.py"',
-        "pytorch.hyperparameters.program",
-        NOT_IN_IMAGE,
-    ),
-    (
-        'pytorch.hyperparameters.program = "app.py"',
-        "pytorch.hyperparameters.program",
-        NOT_IN_IMAGE,
-    ),
-    (
-        'pytorch.hyperparameters.program = "training/../app.py"',
-        "pytorch.hyperparameters.program",
-        NOT_IN_IMAGE,
-    ),
-    ('pytorch.hyperparameters.program = ""', "pytorch.hyperparameters.program", "program is ''"),
-    (
-        'pytorch.hyperparameters.program = "training/tensorflow/train.py"',
-        "pytorch.hyperparameters.program",
-        "without the other framework's",
-    ),
-    (
-        'pytorch.hyperparameters.program = "examples/tensorflow/train.py"',
-        "pytorch.hyperparameters.program",
-        "without the other framework's",
-    ),
-    (
-        'pytorch.hyperparameters.program = "training/shards/balance.py"',
-        "pytorch.hyperparameters.program",
-        NOT_IN_IMAGE,
-    ),
-    (
-        'pytorch.hyperparameters.task = "training.none:Model"',
-        "pytorch.hyperparameters.task",
-        "training/none.py is no file that the image holds",
-    ),
-    (
-        'pytorch.hyperparameters.task = "numpy:ndarray"',
-        "pytorch.hyperparameters.task",
-        "Put the file there (training/mine.py is training.mine:Class)",
-    ),
-    (
-        'pytorch.hyperparameters.task = "training.tensorflow.task:TextTask"',
-        "pytorch.hyperparameters.task",
-        "without the other framework's",
-    ),
     # Storage and Preflight
     ('storage.retain_data = "no"', "storage.retain_data", "valid boolean"),
     ("storage.retain = false", "storage.retain", "Extra inputs"),
@@ -258,72 +138,6 @@ FAULTS: Final = (
         "gate.model_approval_status",
         "'PendingManualApproval', 'Approved' or 'Rejected'",
     ),
-    # What operates it
-    ('triggers.on_dataset = ["pytorch", "jax"]', "triggers.on_dataset.1", "'tensorflow'"),
-    ('triggers.schedule = "rate(7 days)"', "schedule", "on_schedule is []. Give both"),
-    (
-        'triggers.on_schedule = ["pytorch"]\ntriggers.schedule = "every Monday"',
-        "triggers.schedule",
-        "match pattern",
-    ),
-    ('[tags]\ntags.owner = "me;you"', "tags.owner", "match pattern"),
-    ('notifications.emails = ["me"]', "notifications.emails.0", "match pattern"),
-    ("budget.monthly_usd = 0", "budget.monthly_usd", "greater than or equal to 1"),
-    (
-        'frameworks = ["pytorch"]\ntriggers.on_dataset = ["tensorflow"]',
-        "triggers.on_dataset",
-        "names tensorflow, which frameworks does not. Allowed: pytorch",
-    ),
-    # Network and target
-    ('network.kind = "mine"', "network", "'none', 'new', 'imported'"),
-    ("network.zones = 3", "network.none.zones", "Extra inputs"),
-    (f"{NEW_NETWORK}\nnetwork.zones = 5", "network.new.zones", "less than or equal to 4"),
-    (f'{NEW_NETWORK}\nnetwork.cidr = "8.8.0.0/16"', "network.new.cidr", "private addresses"),
-    (
-        # 128 addresses, of which 6 are taken: enough for 61 hosts, but not with EFA.
-        f"{NEW_NETWORK}\nnetwork.most_hosts = 60",
-        "network.most_hosts",
-        "a host takes 5 (EFA: ml.g5.12xlarge). Allowed: 24 hosts. Widen network.cidr",
-    ),
-    (
-        f"{NEW_NETWORK}\nnetwork.most_hosts = 1",
-        "network.most_hosts",
-        "is 1, but training.instance_count is 2. Raise most_hosts",
-    ),
-    (
-        '[target]\ntarget.region = "cn-north-1"\nframeworks = ["pytorch"]',
-        "pytorch.image.base_image",
-        "but target.region is cn-north-1. Allowed: a registry in China",
-    ),
-    ('[target]\ntarget.account = "12345"', "target.account", "match pattern"),
-    ('[target]\ntarget.region = "Ireland"', "target.region", "match pattern"),
+    *FRAMEWORK_FAULTS,
+    *SURROUNDINGS_FAULTS,
 )
-
-
-def edited(text: str, edits: str) -> str:
-    """A settings file with some edits, one a line."""
-    for edit in edits.splitlines():
-        text = _edited(text, edit)
-    return text
-
-
-def _edited(text: str, edit: str) -> str:
-    if edit.startswith("["):
-        return f"{text}\n{edit}\n"
-    path, _, value = edit.removeprefix("-").partition(" = ")
-    table, _, key = path.rpartition(".")
-    start, end = _extent(text, table)
-    # A value is one line, or a list over several.
-    old = re.compile(rf"^{key} = (\[\n[^]]*\]|.*)\n", flags=re.MULTILINE)
-    kept, removed = old.subn("", text[start:end])
-    if edit.startswith("-"):
-        assert removed == 1, f"there is no {path}"
-        return text[:start] + kept + text[end:]
-    return f"{text[:start]}{key} = {value}\n{kept}{text[end:]}"
-
-
-def _extent(text: str, table: str) -> tuple[int, int]:
-    """Where a table's keys stand."""
-    start = text.index(f"\n[{table}]\n") + len(f"\n[{table}]\n") if table else 0
-    header = re.compile(r"^\[", flags=re.MULTILINE).search(text, start)
-    return start, header.start() if header else len(text)

@@ -9,7 +9,9 @@ import pytest
 
 from infra.pipeline.settings import ExistingImage, TrainingSettings
 from infra.settings import CONFIG_DIR, Settings, SettingsError, load_settings
-from tests.unit.infra.settings_faults import ECR_IMAGE, FAULTS, edited
+from tests.unit.infra.framework_faults import ECR_IMAGE
+from tests.unit.infra.settings_edits import edited
+from tests.unit.infra.settings_faults import FAULTS
 from training.contract.hyperparameters import bounds_of
 from training.shards.request import HYPERPARAMETERS
 

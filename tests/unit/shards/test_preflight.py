@@ -1,63 +1,15 @@
-"""What Preflight refuses, and how it says so."""
+"""What Preflight says of data sets."""
 
-import dataclasses
 import json
-import logging
 import tracemalloc
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-import boto3
 import pytest
-from botocore.stub import Stubber
 
-from training.contract.hyperparameters import TrainingHyperparameters
-from training.shards import preflight as module
+from tests.unit.shards.data_sets import TEST, VALIDATION, event, lister, shards
 from training.shards.listing import StoredObject
-from training.shards.preflight import OUTPUT_TYPES, ListObjects, preflight
-from training.shards.request import HYPERPARAMETERS, PreflightError
-
-VALIDATION = {"validation/part-0.jsonl": 7}
-TEST = {"test/part-0.jsonl": 9}
-
-
-def shards(count: int) -> dict[str, int]:
-    return {f"train/part-{number:05}.jsonl": 100 + number for number in range(count)}
-
-
-def event(**changes: object) -> dict[str, Any]:
-    return {
-        "train_data_uri": "s3://b-1/train/",
-        "validation_data_uri": "s3://b-1/validation/",
-        "test_data_uri": "s3://b-1/test/",
-        "instance_count": 2,
-        "allow_empty_hosts": "false",
-        "epochs": 3,
-        "batch_size": 32,
-        "learning_rate": 0.005,
-        "seed": 0,
-        "quality_threshold": 0.95,
-        **changes,
-    }
-
-
-def lister(*folders: dict[str, int], etag: str = "") -> ListObjects:
-    """List keys and sizes of one bucket, in an order that is not sorted."""
-    stored = {key: size for folder in folders for key, size in folder.items()}
-
-    def list_objects(bucket: str, prefix: str) -> Iterable[StoredObject]:
-        assert bucket == "b-1"
-        return [
-            StoredObject(key, size, etag)
-            for key, size in reversed(stored.items())
-            if key.startswith(prefix)
-        ]
-
-    return list_objects
-
-
-def list_nothing(_bucket: str, _prefix: str) -> Iterator[StoredObject]:
-    pytest.fail("listed")
+from training.shards.preflight import OUTPUT_TYPES, preflight
+from training.shards.request import PreflightError
 
 
 def refusal(train: dict[str, int], **changes: object) -> str:
@@ -236,79 +188,6 @@ def test_says_everything_at_once() -> None:
     assert "\n" not in str(refused.value)
 
 
-def test_refuses_uris_before_it_lists() -> None:
-    with pytest.raises(PreflightError) as refused:
-        preflight(event(train_data_uri="s3://b-1/train", test_data_uri="test"), list_nothing)
-    assert "TrainDataUri is 's3://b-1/train': it must end with a slash" in str(refused.value)
-    assert "TestDataUri is 'test': it must be an S3 folder" in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"instance_count": 0}, "InstanceCount is 0. Allowed: a whole number, 1 or more."),
-        ({"instance_count": "two"}, "InstanceCount is 'two'."),
-        ({"instance_count": None}, "InstanceCount is None."),
-        ({"allow_empty_hosts": "maybe"}, "AllowEmptyHosts is 'maybe'. Allowed: true, false."),
-        ({"train_data_uri": "s3://b-1/validation/"}, "overlap: the model would be judged on"),
-        ({"validation_data_uri": "s3://b-1/train/sub/"}, "overlap"),
-        ({"test_data_uri": "s3://b-1/train/"}, "TrainDataUri s3://b-1/train/ and TestDataUri"),
-        (
-            {"test_data_uri": "s3://b-1/validation/"},
-            "ValidationDataUri s3://b-1/validation/ and TestDataUri s3://b-1/validation/ overlap",
-        ),
-        ({"test_data_uri": "s3://b-1/validation/sub/"}, "overlap"),
-        ({"epochs": 0}, "Epochs: Hyperparameter epochs is '0'. Allowed: an integer >= 1"),
-        ({"batch_size": 0}, "BatchSize: Hyperparameter batch_size is '0'. Allowed: an integer >="),
-        ({"batch_size": 1.5}, "BatchSize: "),
-        ({"learning_rate": -1}, "LearningRate: Hyperparameter learning_rate is '-1'. Allowed: a"),
-        ({"learning_rate": 0}, "LearningRate: "),
-        ({"learning_rate": float("inf")}, "LearningRate: "),
-        ({"seed": -1}, "Seed: Hyperparameter seed is '-1'. Allowed: an integer >= 0"),
-        ({"seed": None}, "Seed: "),
-        ({"quality_threshold": 2}, "QualityThreshold is 2. Allowed: a number >= 0 and <= 1; 0.95"),
-        ({"quality_threshold": -0.1}, "QualityThreshold is -0.1."),
-        ({"quality_threshold": "high"}, "QualityThreshold is 'high'."),
-        ({"quality_threshold": float("nan")}, "QualityThreshold is nan."),
-    ],
-)
-def test_refuses_arguments_before_it_lists(changes: dict[str, object], said: str) -> None:
-    with pytest.raises(PreflightError) as refused:
-        preflight(event(**changes), list_nothing)
-    assert said in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"epochs": 1, "batch_size": 1, "learning_rate": 1e-05, "seed": 0},
-        {"epochs": "7", "learning_rate": "1.0E-5", "seed": 2**31},
-        {"quality_threshold": 0},
-        {"quality_threshold": 1.0},
-    ],
-)
-def test_takes_every_number_that_the_trainer_takes(changes: dict[str, object]) -> None:
-    assert preflight(event(**changes), lister(shards(2), VALIDATION, TEST))
-
-
-def test_checks_hyperparameters_that_the_trainer_knows() -> None:
-    known = {field.name for field in dataclasses.fields(TrainingHyperparameters)}
-    assert set(HYPERPARAMETERS) <= known
-
-
-def test_says_every_wrong_argument_at_once() -> None:
-    wrong = {"train_data_uri": "train", "epochs": 0, "seed": -1, "quality_threshold": 95}
-    with pytest.raises(PreflightError) as refused:
-        preflight(event(**wrong), list_nothing)
-    for said in ("TrainDataUri is", "Epochs: ", "Seed: ", "QualityThreshold is 95."):
-        assert said in str(refused.value)
-
-
-def test_takes_the_count_as_text() -> None:
-    objects = lister(shards(3), VALIDATION, TEST)
-    assert preflight(event(instance_count="3"), objects)["hosts_without_data"] == 0
-
-
 def test_digest_follows_names_sizes_and_etags_only() -> None:
     def digest(train: dict[str, int], etag: str = "", **changes: object) -> object:
         listed = lister(train, VALIDATION, TEST, etag=etag)
@@ -338,58 +217,3 @@ def test_a_hundred_thousand_keys_fit_into_little_memory() -> None:
         tracemalloc.stop()
     assert outputs["object_count"] == 100_000
     assert peak_bytes < 40 * 2**20
-
-
-@pytest.fixture
-def s3(monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubber]:
-    """What S3 answers to the handler, in order."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "stubbed")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "stubbed")
-    client = boto3.client("s3", region_name="eu-west-1")
-    monkeypatch.setattr(boto3, "client", lambda _service: client)
-    with Stubber(client) as stubber:
-        yield stubber
-        stubber.assert_no_pending_responses()
-
-
-def page(prefix: str, names: list[str], following: str = "") -> dict[str, Any]:
-    contents = [{"Key": prefix + name, "Size": 5, "ETag": '"0f"'} for name in names]
-    more = {"IsTruncated": True, "NextContinuationToken": following} if following else {}
-    return {"Contents": contents, **more}
-
-
-def test_handler_reads_every_page(s3: Stubber) -> None:
-    request = {"Bucket": "b-1", "Prefix": "train/"}
-    s3.add_response("list_objects_v2", page("train/", ["a.jsonl"], following="t"), request)
-    s3.add_response(
-        "list_objects_v2", page("train/", ["b.jsonl"]), {**request, "ContinuationToken": "t"}
-    )
-    for prefix in ("validation/", "test/"):
-        s3.add_response(
-            "list_objects_v2", page(prefix, ["a.jsonl"]), {"Bucket": "b-1", "Prefix": prefix}
-        )
-    outputs = module.handler(event(), None)
-    assert (outputs["object_count"], outputs["total_bytes"]) == (2, 10)
-    listed = lister({"train/a.jsonl": 5, "train/b.jsonl": 5}, VALIDATION, TEST, etag="0f")
-    assert outputs["data_digest"] == preflight(event(), listed)["data_digest"]
-
-
-def test_handler_logs_its_reason_in_one_line(s3: Stubber, caplog: pytest.LogCaptureFixture) -> None:
-    for _ in range(3):
-        s3.add_response("list_objects_v2", {})
-    with pytest.raises(PreflightError, match="No shards under"):
-        module.handler(event(), None)
-    [record] = [found for found in caplog.records if found.levelno == logging.ERROR]
-    assert record.getMessage().startswith(
-        "Preflight refused the execution: No shards under s3://b-1/"
-    )
-    assert record.exc_info is None
-
-
-@pytest.mark.parametrize("code", ["AccessDenied", "NoSuchBucket"])
-def test_handler_explains_a_bucket_it_cannot_list(s3: Stubber, code: str) -> None:
-    s3.add_client_error("list_objects_v2", service_error_code=code)
-    with pytest.raises(PreflightError, match=f"Cannot list s3://b-1/train/: {code}") as refused:
-        module.handler(event(), None)
-    assert "this deployment's own bucket (output DataBucketName" in str(refused.value)
-    assert "infra/access/" in str(refused.value)
