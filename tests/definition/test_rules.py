@@ -1,7 +1,5 @@
 """Our own rules: each has a definition that passes and one that fails."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -10,8 +8,15 @@ from infra.pipeline.validation import problems, rules
 from infra.pipeline.validation.rules import RULES
 from tests.definition.documents import baseline
 from tests.definition.edits import Json, as_text, at, drop, get, put
-from tests.definition.rule_cases import CASES, CHECKPOINT, EXECUTION_ID, REPOSITORY, TRAIN, WAIT, spot
-
+from tests.definition.rule_cases import (
+    CASES,
+    CHECKPOINT,
+    EXECUTION_ID,
+    REPOSITORY,
+    TRAIN,
+    WAIT,
+    spot,
+)
 
 
 def test_every_rule_module_is_registered_and_has_its_cases() -> None:

@@ -1,17 +1,10 @@
-"""Real runs of the TensorFlow trainer: exact on uneven shards, one vocabulary, equal weights.
+"""Real runs of the TensorFlow trainer: exact on uneven shards, one vocabulary, equal weights."""
 
-The reference below shares no code with training/tensorflow/loop.py: no scale, no filler, no
-reduction. It takes from the trainer the model, its optimizer and the encoding of records, from
-`training.records` which records are in each rank's step, and from Keras' own `adapt` which words
-there are.
-"""
-
-import itertools
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +14,10 @@ import pytest
 import tensorflow as tf
 
 from tests.simulation.launched import Host, Job, finish, launch, lay, lines, running
+from tests.simulation.tensorflow_reference import Reference, train_alone
 from training.contract.hyperparameters import TrainingHyperparameters, user_of
-from training.records import LoaderSettings, RecordLoader, find_shards
 from training.steps.confusion import Confusion
 from training.tensorflow.evaluation import count_predictions
-from training.tensorflow.task import Inputs, TextTask
-from training.tensorflow.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.timeout(300)  # TensorFlow starts in every rank; two noisy cores
 
@@ -67,20 +58,6 @@ SHARDS = (
     {"c.jsonl": lines(RECORDS[33:])},
 )
 VALIDATION_RECORDS = make_records("validation", 100, 11)
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What one process gets that reads the union of all ranks' batches."""
-
-    fresh: list[Any]
-    """Weights before the training."""
-    weights: list[Any]
-    losses: list[float]
-    """Mean over the records of each epoch."""
-    validation: tuple[float, float]
-    """Loss and accuracy after the last epoch."""
-    clipped_steps: int
 
 
 def given(settings: TrainingHyperparameters) -> dict[str, str]:
@@ -139,80 +116,10 @@ def reports(hosts: list[Host]) -> list[dict[str, Any]]:
     ]
 
 
-def union_batches(hosts: list[Host], task: TextTask, epoch: int) -> Iterator[Inputs]:
-    """For each step, the records of all ranks as one batch."""
-    settings = LoaderSettings(batch_size=HYPERPARAMETERS.batch_size, seed=HYPERPARAMETERS.seed)
-    ranks = [
-        RecordLoader(
-            find_shards(host.base_dir / "input" / "data" / "train"),
-            settings=settings,
-            part=part,
-            parts=DEVICES_PER_HOST,
-        ).epoch(epoch)
-        for host in hosts
-        for part in range(DEVICES_PER_HOST)
-    ]
-    for batches in itertools.zip_longest(*ranks):
-        parts = [task.encode(batch) for batch in batches if batch is not None]
-        width = max(part.ngrams.shape[1] for part in parts)
-        padded = [np.pad(p.ngrams, ((0, 0), (0, width - p.ngrams.shape[1]))) for p in parts]
-        yield Inputs(np.concatenate(padded), np.concatenate([part.labels for part in parts]))
-
-
-def mean_loss(model: keras.Model, inputs: Inputs) -> Any:  # noqa: ANN401 - TensorFlow has no types
-    return keras.losses.binary_crossentropy(
-        inputs.labels[np.newaxis], model(inputs.ngrams)[tf.newaxis], from_logits=True
-    )[0]
-
-
-def train_alone(hosts: list[Host], words: list[str]) -> Reference:
-    task = TextTask(HYPERPARAMETERS, Vocabulary(tuple(words)))
-    model = task.build_model()
-    fresh = [variable.numpy() for variable in model.weights]
-    optimizer = task.build_optimizer(model)
-    losses, clipped = [], 0
-    for epoch in range(HYPERPARAMETERS.epochs):
-        loss_sum, records = 0.0, 0
-        for inputs in union_batches(hosts, task, epoch):
-            with tf.GradientTape() as tape:
-                loss = mean_loss(model, inputs)
-            gradients = [
-                tf.convert_to_tensor(each).numpy()
-                for each in tape.gradient(loss, [v.value for v in model.trainable_variables])
-            ]
-            norm = np.sqrt(sum((each**2).sum() for each in gradients))
-            if norm > HYPERPARAMETERS.max_grad_norm:
-                gradients = [each * (HYPERPARAMETERS.max_grad_norm / norm) for each in gradients]
-                clipped += 1
-            optimizer.apply([tf.constant(each) for each in gradients], model.trainable_variables)
-            loss_sum += float(loss) * len(inputs.labels)
-            records += len(inputs.labels)
-        losses.append(loss_sum / records)
-    return Reference(
-        fresh=fresh,
-        weights=[variable.numpy() for variable in model.weights],
-        losses=losses,
-        validation=measure(hosts, task, model),
-        clipped_steps=clipped,
-    )
-
-
-def measure(hosts: list[Host], task: TextTask, model: keras.Model) -> tuple[float, float]:
-    loader = RecordLoader(
-        find_shards(hosts[0].base_dir / "input" / "data" / "validation"),
-        settings=LoaderSettings(batch_size=11, seed=0, shuffle=False),
-        part=0,
-        parts=1,
-    )
-    (batch,) = loader.epoch(0)
-    inputs = task.encode(batch)
-    right = (model(inputs.ngrams).numpy() > 0) == (inputs.labels > 0)
-    return float(mean_loss(model, inputs)), float(right.mean())
-
-
 @pytest.fixture(scope="module")
 def reference(exact: list[Host]) -> Reference:
-    return train_alone(exact, reports(exact)[0]["vocabulary"])
+    words = reports(exact)[0]["vocabulary"]
+    return train_alone(exact, words, HYPERPARAMETERS, devices_per_host=DEVICES_PER_HOST)
 
 
 def trained_weights(host: Host) -> list[Any]:
