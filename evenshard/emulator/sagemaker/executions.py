@@ -12,13 +12,7 @@ from evenshard.emulator.sagemaker.pages import page_of
 from evenshard.emulator.sagemaker.pipelines import DeployedPipeline, DeployedPipelines
 from evenshard.emulator.sagemaker.records import ExecutionRecord, ExecutionRecords
 from evenshard.emulator.sagemaker.requests import only
-from evenshard.emulator.sagemaker.state import (
-    EXECUTING,
-    FAILED,
-    STOPPED,
-    STOPPING,
-    ExecutionState,
-)
+from evenshard.emulator.sagemaker.state import EXECUTING, FAILED, STOPPED, STOPPING, ExecutionState
 from evenshard.emulator.sagemaker.steps import parameters_document, step_document
 from evenshard.emulator.sagemaker.supervisor import Supervisor
 from evenshard.simulator.errors import DefinitionError

@@ -9,14 +9,7 @@ from evenshard.simulator.cluster.containers import as_in_container, container_co
 from evenshard.simulator.cluster.inputs import SHARDED, JobInput, Share, lay
 from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.events import Noted
-from evenshard.simulator.steps.job import (
-    DEFAULT_LIMIT_S,
-    Job,
-    job_arn,
-    judge,
-    lay_hosts,
-    run_job,
-)
+from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, job_arn, judge, lay_hosts, run_job
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 from evenshard.simulator.storage.objects import join_uri
 from training.contract.layout import DEFAULT_BASE_DIR, MESSAGE_LIMIT

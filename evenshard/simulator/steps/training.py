@@ -17,14 +17,7 @@ from evenshard.simulator.cluster.injection import Injector
 from evenshard.simulator.cluster.network import free_ports
 from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import FaultHappened, Noted
-from evenshard.simulator.steps.job import (
-    DEFAULT_LIMIT_S,
-    Job,
-    job_arn,
-    judge,
-    lay_hosts,
-    run_job,
-)
+from evenshard.simulator.steps.job import DEFAULT_LIMIT_S, Job, job_arn, judge, lay_hosts, run_job
 from evenshard.simulator.steps.metric_lines import MetricReader
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 from evenshard.simulator.steps.training_artifacts import store_artifacts

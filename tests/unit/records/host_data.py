@@ -37,6 +37,11 @@ def numbered(count: int, *, first: int = 0) -> bytes:
     return b"".join(b'{"id": %d, "text": "%s"}\n' % (n, b"x" * (n * 7 % 23)) for n in numbers)
 
 
+def small_blocks(**changes: Any) -> LoaderSettings:  # noqa: ANN401 - any of the settings
+    """Return settings with which a few records are many blocks."""
+    return LoaderSettings(**{"batch_size": 4, "seed": 3, "block_bytes": 64} | changes)
+
+
 def host_loaders(
     directory: Path, settings: LoaderSettings, *, parts: int = 1
 ) -> list[RecordLoader]:

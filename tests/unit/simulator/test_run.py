@@ -10,11 +10,7 @@ from evenshard.errors import UsageError
 from evenshard.simulator import Event, SimulationRequest, Status, simulate
 from evenshard.simulator.events import Noted, RunStarted, StepEnded, StepStarted
 from evenshard.simulator.run_folder import new_run
-from tests.unit.simulator.assemblies import (
-    definition_of,
-    training_step,
-    write_assembly,
-)
+from tests.unit.simulator.assemblies import definition_of, training_step, write_assembly
 from tests.unit.simulator.small_pipeline import HANDLER, PARAMETERS, small_pipeline
 
 
