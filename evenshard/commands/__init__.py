@@ -1,1 +1,1 @@
-"""One file per command."""
+"""One file per command, and what several have in common: `options`, `numbers`."""

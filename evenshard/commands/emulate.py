@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from evenshard.commands.numbers import whole_number
+from evenshard.commands.options import DevicesPerHost
 from evenshard.errors import ExitCode, UsageError
 from evenshard.output import say
-from evenshard.simulator.limits import MOST_DEVICES_PER_HOST
 from evenshard.simulator.run_folder import RUNS_FOLDER, STATE_FOLDER
 from evenshard.simulator.signals import Interruptions
 
@@ -32,14 +32,7 @@ def emulate(
             help="On 127.0.0.1; 0 for any free one.",
         ),
     ] = 5005,
-    devices_per_host: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            parser=whole_number("--devices-per-host", least=1, most=MOST_DEVICES_PER_HOST),
-            help=f"Training processes of each host, 1 to {MOST_DEVICES_PER_HOST}.",
-        ),
-    ] = 1,
+    devices_per_host: DevicesPerHost = 1,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the address and the environment as JSON.")
     ] = False,
