@@ -69,10 +69,6 @@ class Data:
         """Name the folder of a format."""
         return self.root / kind
 
-    def bytes_of(self, kind: str) -> int:
-        """Count the bytes of a folder."""
-        return sum(path.stat().st_size for path in self.folder(kind).rglob("*") if path.is_file())
-
 
 def make_data(root: Path, megabytes: int) -> Data:
     """Write what is not there yet.

@@ -98,14 +98,10 @@ _BY_CODE: Final[Mapping[frozenset[str], str]] = {
     frozenset({"KMS.DisabledException", "KMS.KMSInvalidStateException"}): (
         "Its KMS key is off: enable it (aws kms enable-key) or cancel its deletion."
     ),
-    frozenset(
-        {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"}
-    ): (f"The credentials have expired. {_LOG_IN}"),
-    _UNKNOWN: (f"These are no credentials of an account. {_LOG_IN}"),
+    _EXPIRED: f"The credentials have expired. {_LOG_IN}",
+    _UNKNOWN: f"These are no credentials of an account. {_LOG_IN}",
     frozenset({"RequestTimeTooSkewed"}): "Set this machine's clock.",
-    frozenset(
-        {"SlowDown", "503", "ThrottlingException", "Throttling", "RequestLimitExceeded", "429"}
-    ): (f"Too many requests at once. {_AGAIN_LATER}"),
+    _THROTTLED: f"Too many requests at once. {_AGAIN_LATER}",
     _BROKEN: f"The service itself failed. {_AGAIN_LATER}",
     frozenset({"PermanentRedirect", "301", "AuthorizationHeaderMalformed"}): _REGION,
     frozenset({"ResourceNotFound", "ResourceNotFoundException"}): (

@@ -61,6 +61,7 @@ def test_a_denial_names_the_permission(operation: Operation, asked: str, needs: 
         ("InvalidAccessKeyId", "These are no credentials of an account. Log in"),
         ("SlowDown", "Too many requests at once. Start again later, or allow more attempts"),
         ("ThrottlingException", "Too many requests at once."),
+        ("TooManyRequestsException", "Too many requests at once."),
         ("InternalError", "The service itself failed. Start again later"),
         ("PermanentRedirect", "Set AWS_REGION to the region of the bucket"),
         ("RequestTimeTooSkewed", "Set this machine's clock"),
