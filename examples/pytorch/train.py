@@ -112,7 +112,7 @@ def train(loader: RecordLoader, ranks: Ranks, options: argparse.Namespace) -> Ne
 
 
 def report_epoch(ranks: Ranks, epoch: int, sums: Tensor) -> None:
-    """Say how an epoch went, given this rank's sum of losses and its lines."""
+    """Say how an epoch went, given this rank's sum of losses and its lines, shape (2,)."""
     print(f"rank {ranks.rank}, epoch {epoch + 1}: {int(sums[1])} records", flush=True)
     loss, lines = ranks.sum(sums)
     if ranks.is_chief:

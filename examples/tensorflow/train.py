@@ -114,7 +114,7 @@ def main() -> None:
 
 
 def report_epoch(workers: Workers, rank: int, epoch: int, sums: NDArray[np.float64]) -> None:
-    """Say how an epoch went, given this worker's sum of losses and its records."""
+    """Say how an epoch went, given this worker's sum of losses and its records, shape (2,)."""
     print(f"rank {rank}, epoch {epoch + 1}: {int(sums[1])} records", flush=True)
     loss, records = workers.join(tf.constant(sums[None])).sum(axis=0)
     if rank == 0:

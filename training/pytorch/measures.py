@@ -45,7 +45,7 @@ class Classes:
         return self.count**2
 
     def sums(self, predictions: Tensor, targets: Tensor) -> Tensor:
-        """Count the pairs of target and prediction."""
+        """Count the pairs of target and prediction; shapes as in Measure."""
         cells = targets.long() * self.count + predictions.long()
         return torch.bincount(cells, minlength=self.size).double()
 
@@ -83,7 +83,10 @@ class Regression:
     size = 5
 
     def sums(self, predictions: Tensor, targets: Tensor) -> Tensor:
-        """Add up records, targets, their squares, and the errors, squared and as they are."""
+        """Add up records, targets, their squares, and the errors, squared and as they are.
+
+        Shapes as in Measure.
+        """
         wanted = targets.double()
         errors = predictions.double() - wanted
         return torch.stack(

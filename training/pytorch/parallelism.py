@@ -88,7 +88,7 @@ def whole_weights(model: nn.Module) -> dict[str, Tensor]:
     """Put the shards of a model together, on the chief's processor; all ranks must call it.
 
     Returns:
-        The weights by name; on other ranks with fsdp, nothing.
+        The weights by name, in the shapes of the whole model; on other ranks with fsdp, nothing.
     """
     options = StateDictOptions(full_state_dict=True, cpu_offload=True)
     weights = get_model_state_dict(model, options=options)

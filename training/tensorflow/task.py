@@ -131,7 +131,7 @@ class TextTask:
         return Ragged(ids.numpy() - 1, offsets.numpy())
 
     def make_inputs(self, ngrams: Ragged, labels: NDArray[np.int64]) -> Inputs:
-        """Make arrays of what `encode_texts` returned; labels are 0 or 1."""
+        """Make arrays of B encoded texts, and of their labels, 0 or 1, shape (B,)."""
         longest = int(np.diff(ngrams.offsets).max(initial=1))
         if self._hyperparameters.compile:
             # XLA makes kernels for every shape: let there be few.

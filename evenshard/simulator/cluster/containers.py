@@ -75,17 +75,17 @@ def as_in_container(text: str, base_dir: Path) -> str:
     return re.sub(rf"{re.escape(str(base_dir))}(?![\w-])", DEFAULT_BASE_DIR, text)
 
 
-def failure_text(base_dir: Path, file: Path, limit: int) -> str:
+def failure_text(base_dir: Path, file: Path, most_characters: int) -> str:
     """Why a host failed: its own words, else the end of its log.
 
     Args:
         base_dir: the host's /opt/ml.
         file: where the container says it, output/failure or output/message.
-        limit: characters that SageMaker reads of it.
+        most_characters: that SageMaker reads of it.
     """
     if file.is_file():
         words = as_in_container(file.read_text(encoding="utf-8", errors="replace"), base_dir)
-        words = words[:limit].strip()
+        words = words[:most_characters].strip()
         if words:
             return words
     log = base_dir / LOG_FILE

@@ -71,7 +71,11 @@ class Resolver:
         return {name: self.resolve(v, stack, f"{path}.{name}") for name, v in value.items()}
 
     def text(self, value: object, stack: str, path: str) -> str:
-        """Resolve a value that must come out as a string."""
+        """Resolve a value that must come out as a string.
+
+        Raises:
+            DefinitionError: it does not, or holds what is not supported.
+        """
         resolved = self.resolve(value, stack, path)
         if not isinstance(resolved, str):
             raise DefinitionError(path, f"{resolved!r} is not a string, which is needed here.")

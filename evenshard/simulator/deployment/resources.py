@@ -43,10 +43,10 @@ class Resource:
         given = self.properties.get(key)
         return given if isinstance(given, str) else f"local-{self.logical_id}"[:longest]
 
-    def digest(self, length: int) -> str:
+    def digest(self, digits: int) -> str:
         """Hexadecimal digits that only this resource has."""
         text = f"{self.stack}/{self.logical_id}".encode()
-        return hashlib.sha256(text).hexdigest()[:length]
+        return hashlib.sha256(text).hexdigest()[:digits]
 
     def bucket(self) -> str:
         """A legal bucket name, different in every stack."""

@@ -46,11 +46,10 @@ class Retries:
             if exception_type not in policy["ExceptionType"]:
                 continue
             backoff = float(policy.get("BackoffRate", _DEFAULT_BACKOFF))
-            delay = (
-                policy.get("IntervalSeconds", _DEFAULT_INTERVAL_S) * backoff ** self._used[index]
-            )
+            first_s = policy.get("IntervalSeconds", _DEFAULT_INTERVAL_S)
+            delay_s: float = first_s * backoff ** self._used[index]
             self._used[index] += 1
             spent = self._used[index] > policy.get("MaxAttempts", self._used[index])
             expire_s = policy.get("ExpireAfterMin", float("inf")) * 60
-            return None if spent or elapsed_s + delay > expire_s else delay
+            return None if spent or elapsed_s + delay_s > expire_s else delay_s
         return None

@@ -34,7 +34,7 @@ class Architecture(Protocol):
         ...
 
     def make_inputs(self, ids: Ragged, labels: NDArray[np.int64]) -> TextInputs:
-        """Make tensors of what `encode_texts` returned; labels are 0 or 1."""
+        """Make tensors of B encoded texts, and of their labels, 0 or 1, shape (B,)."""
         ...
 
 

@@ -62,7 +62,7 @@ class Bags:
         return self._encoder.bags(texts)
 
     def make_inputs(self, ids: Ragged, labels: NDArray[np.int64]) -> BagInputs:
-        """Make tensors of n-grams and labels."""
+        """Make tensors of the n-grams of B texts, and of labels, shape (B,)."""
         counts = np.diff(ids.offsets)
         weights = np.maximum(counts, 1) ** -0.5
         dtype = self._settings.dtype

@@ -77,7 +77,10 @@ class Sequences:
         return self._encoder.sequences(texts)
 
     def make_inputs(self, ids: Ragged, labels: NDArray[np.int64]) -> SequenceInputs:
-        """Make tensors of words and labels; a batch is as wide as its longest text."""
+        """Make tensors of the words of B texts, and of labels, shape (B,).
+
+        A batch is as wide as its longest text, at most `max_words`.
+        """
         longest = int(np.diff(ids.offsets).max(initial=0))
         return SequenceInputs(
             words=torch.from_numpy(ids.pad(min(longest, self._settings.max_words))),
