@@ -13,6 +13,7 @@ from evenshard.commands.numbers import whole_number
 from evenshard.commands.options import DevicesPerHost
 from evenshard.errors import ExitCode, UsageError
 from evenshard.output import say
+from evenshard.simulator.deployment.resources import ACCOUNT
 from evenshard.simulator.run_folder import RUNS_FOLDER, STATE_FOLDER
 from evenshard.simulator.signals import Interruptions
 
@@ -75,7 +76,7 @@ def _document(server: "Emulator") -> str:
 
 def _welcome(server: "Emulator") -> str:
     return f"""\
-AWS on this machine: {server.url}, account 123456789012. What is deployed is gone when it ends;
+AWS on this machine: {server.url}, account {ACCOUNT}. What is deployed is gone when it ends;
 executions stay in {Path.cwd() / STATE_FOLDER / RUNS_FOLDER}/. In another terminal:
 
 {_exports(server.environment())}

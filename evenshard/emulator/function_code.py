@@ -14,7 +14,7 @@ from moto.awslambda.exceptions import UnknownFunctionException
 from moto.awslambda.models import lambda_backends
 from moto.awslambda.responses import LambdaResponse
 
-from evenshard.emulator.server import ACCOUNT
+from evenshard.simulator.deployment.resources import ACCOUNT
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment

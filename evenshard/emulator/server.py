@@ -17,11 +17,9 @@ from moto.moto_server.werkzeug_app import (
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from evenshard.emulator.cloudformation import teach_cloudformation
+from evenshard.simulator.deployment.resources import REGION
 
 HOST: Final = "127.0.0.1"
-ACCOUNT: Final = "123456789012"
-"""The account that all requests belong to, whatever their credentials."""
-REGION: Final = "us-east-1"
 
 Layer = Callable[[WSGIApplication], WSGIApplication]
 """Answers some requests itself and hands the others to the application that it is given."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenshard.errors import UsageError
+from evenshard.simulator.run_folder import RESULT_FILE
 from evenshard.simulator.storage.objects import LocalObjectStore, ObjectStore, join_uri, split_uri
 
 
@@ -56,14 +57,14 @@ def find_former(runs: Path, given: str) -> FormerRun:
     """
     folder = runs / given
     try:
-        document = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+        document = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
         return FormerRun(
             execution_id=document["execution_id"],
             folder=folder,
             parameters=document["parameters"],
         )
     except (OSError, ValueError, KeyError) as error:
-        there = sorted(file.parent.name for file in runs.glob("*/result.json"))[-3:]
+        there = sorted(file.parent.name for file in runs.glob(f"*/{RESULT_FILE}"))[-3:]
         known = f"The last ones are {', '.join(there)}." if there else "There is none yet."
         raise UsageError(
             f"--resume {given} is no run below {runs}/. Give the execution id of one. {known}"

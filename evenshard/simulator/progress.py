@@ -10,6 +10,7 @@ from typing import Any, Final
 from evenshard.simulator.events import JobStarted, StepEnded
 from evenshard.simulator.journal import Journal
 from evenshard.simulator.result import Status, StepRecord
+from evenshard.simulator.run_folder import RESULT_FILE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +45,7 @@ def progress_of(folder: Path, journal: Journal) -> Progress:
     ended = [event for event in events if isinstance(event, StepEnded)]
     # A try that was killed has begun jobs whose steps never ended.
     jobs = Counter(event.step for event in events if isinstance(event, JobStarted))
-    records = _former_records(folder / "result.json")
+    records = _former_records(folder / RESULT_FILE)
     kept = {
         event.name: KeptStep(record=records[event.name], properties=event.properties)
         for event in ended

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evenshard.simulator.cluster.injection import FaultPlan
+from evenshard.simulator.run_folder import RESULT_FILE
 
 
 class Status(StrEnum):
@@ -163,6 +164,6 @@ class Result:
 
     def write(self) -> Path:
         """Write result.json into the run's folder."""
-        file = self.folder / "result.json"
+        file = self.folder / RESULT_FILE
         file.write_text(self.text(), encoding="utf-8")
         return file

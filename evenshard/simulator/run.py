@@ -24,7 +24,7 @@ from evenshard.simulator.limits import MOST_HOSTS
 from evenshard.simulator.pipeline.definition import Definition, read_definition
 from evenshard.simulator.pipeline.parameters import merge_given, settle
 from evenshard.simulator.result import Result, Status
-from evenshard.simulator.run_folder import RUNS_FOLDER, STATE_FOLDER, new_run
+from evenshard.simulator.run_folder import DEFINITION_FILE, RUNS_FOLDER, STATE_FOLDER, new_run
 from evenshard.simulator.signals import Interruptions
 from evenshard.simulator.storage.damage import DamagingStore
 from evenshard.simulator.storage.data import (
@@ -144,7 +144,7 @@ def _run(plan: _Plan, result: Result, report: Report) -> None:
     request = plan.request
     assembly, pipeline = _find_pipeline(request, result.folder, report)
     result.pipeline = pipeline.name
-    (result.folder / "definition.json").write_text(pipeline.body, encoding="utf-8")
+    (result.folder / DEFINITION_FILE).write_text(pipeline.body, encoding="utf-8")
     definition = read_definition(pipeline.body)
     result.parameters = settle(definition.parameters, plan.given)
     _check_host_count(result.parameters.get(_HOSTS_PARAMETER))

@@ -10,6 +10,8 @@ from evenshard.errors import UsageError
 
 STATE_FOLDER: Final = Path(".evenshard")
 RUNS_FOLDER: Final = "runs"
+DEFINITION_FILE: Final = "definition.json"
+RESULT_FILE: Final = "result.json"
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 

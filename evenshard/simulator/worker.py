@@ -30,6 +30,7 @@ from evenshard.simulator.pipeline.definition import read_definition
 from evenshard.simulator.pipeline.parameters import settle
 from evenshard.simulator.progress import progress_of
 from evenshard.simulator.result import Result, Status
+from evenshard.simulator.run_folder import DEFINITION_FILE
 from evenshard.simulator.signals import Interruptions
 from evenshard.simulator.workspace import Workspace
 
@@ -130,7 +131,7 @@ def _run(job: ExecutionJob, journal: Journal, result: Result) -> None:
 
     os.environ.update(job.aws_environment())
     definition = read_definition(job.definition)
-    (result.folder / "definition.json").write_text(job.definition, encoding="utf-8")
+    (result.folder / DEFINITION_FILE).write_text(job.definition, encoding="utf-8")
     result.parameters = settle(definition.parameters, job.parameters)
     progress = progress_of(result.folder, journal)
     journal.add(

@@ -29,7 +29,8 @@ MOST_PATIENCE_MIN = 14_400
 """Of a retry policy. Source: docs/facts.md 8."""
 
 
-MaxPendingSeconds = Annotated[int, Field(ge=1_800, le=2_419_200)]
+LONGEST_JOB_S = 28 * 24 * 3600
+MaxPendingSeconds = Annotated[int, Field(ge=1_800, le=LONGEST_JOB_S)]
 """The service model's bounds: half an hour to 28 days."""
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from infra.pipeline.capacity import Capacity, Spot, has_local_nvme
+from infra.pipeline.capacity import LONGEST_JOB_S, Capacity, Spot, has_local_nvme
 from infra.pipeline.validation.document import PROCESSING, TRAINING
 from infra.pipeline.validation.service_model import instance_types
 from infra.pipeline.validation.wording import rename_fix
@@ -16,8 +16,7 @@ from training.shards.request import HYPERPARAMETERS, QUALITY_THRESHOLD
 
 InstanceType = Annotated[str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9-]+$")]
 VolumeGigabytes = Annotated[int, Field(ge=1, le=16_384)]
-MaxRuntimeSeconds = Annotated[int, Field(ge=60, le=2_419_200)]
-"""Up to SageMaker's 28 days."""
+MaxRuntimeSeconds = Annotated[int, Field(ge=60, le=LONGEST_JOB_S)]
 HyperparameterName = Annotated[str, Field(min_length=1, max_length=256)]
 HyperparameterValue = Annotated[str, Field(max_length=256)]
 """The developer guide's quota; the service model allows 2,500 characters."""

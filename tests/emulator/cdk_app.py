@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evenshard.emulator.server import ACCOUNT, REGION, Emulator
+from evenshard.emulator.server import Emulator
 from evenshard.repository import ROOT
+from evenshard.simulator.deployment.resources import ACCOUNT, REGION
 
 _READ = ("app.py", "cdk.json", "config", "examples", "infra", "training")
 """What a synth reads."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from evenshard.emulator.server import ACCOUNT, REGION, Emulator
+from evenshard.emulator.server import Emulator
+from evenshard.simulator.deployment.resources import ACCOUNT, REGION
 
 _PSEUDO = {
     "AWS::AccountId": ACCOUNT,

@@ -18,6 +18,7 @@ from evenshard.emulator.sagemaker.requests import check_request
 from evenshard.emulator.sagemaker.state import EXECUTING, FAILED, STOPPING
 from evenshard.emulator.sagemaker.supervisor import Supervisor, settle
 from evenshard.errors import UsageError
+from evenshard.simulator.deployment.resources import REGION
 from evenshard.simulator.run_folder import RUNS_FOLDER, STATE_FOLDER
 
 if TYPE_CHECKING:
@@ -30,7 +31,6 @@ _LOCK_FILE: Final = "emulator.lock"
 _SCOPE: Final = re.compile(r"Credential=[^/]*/[0-9]+/([a-z0-9-]+)/")
 AT_ONCE: Final = max(1, (os.cpu_count() or 1) // 2)
 """Executions side by side: each of several processes that compute."""
-_DEFAULT_REGION: Final = "us-east-1"
 _JOBS: Final = re.compile(r"Create\w+Job")
 _log = logging.getLogger("evenshard.emulator")
 
@@ -157,7 +157,7 @@ def _request(environ: "WSGIEnvironment") -> Json:
 def _caller(environ: "WSGIEnvironment") -> Caller:
     scope = _SCOPE.search(environ.get("HTTP_AUTHORIZATION", ""))
     return Caller(
-        region=scope.group(1) if scope else _DEFAULT_REGION,
+        region=scope.group(1) if scope else REGION,
         endpoint_url=f"http://{environ['SERVER_NAME']}:{environ['SERVER_PORT']}",
     )
 

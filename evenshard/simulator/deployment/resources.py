@@ -15,6 +15,7 @@ from evenshard.simulator.errors import DefinitionError
 PARTITION: Final = "aws"
 REGION: Final = "us-east-1"
 ACCOUNT: Final = "123456789012"
+"""Also the one that all requests to the emulator belong to, whatever their credentials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

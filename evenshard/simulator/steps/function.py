@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from evenshard.simulator.cluster.hosts import LOG_FILE
 from evenshard.simulator.deployment import function_runtime
 from evenshard.simulator.deployment.function_runtime import WARNING_PREFIX
 from evenshard.simulator.deployment.functions import FunctionCode
@@ -42,7 +43,7 @@ def run_function(run: StepRun) -> Outcome:
     code = run.workspace.functions.function(arn, f"{run.step.path}.FunctionArn")
     folder = run.workspace.step_folder(run.step)
     _write_json(folder / "event.json", run.arguments)
-    log_file = folder / "log.txt"
+    log_file = folder / LOG_FILE
     reply = _call(code, run.arguments, run.workspace, log_file)
     for line in log_file.read_text(encoding="utf-8", errors="replace").splitlines():
         if line.startswith(WARNING_PREFIX):

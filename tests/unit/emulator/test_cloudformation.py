@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.sagemaker.models import sagemaker_backends
 
-from evenshard.emulator.server import ACCOUNT, REGION
+from evenshard.simulator.deployment.resources import ACCOUNT, REGION
 from tests.unit.emulator.conftest import Connect
 
 _DEFINITION = {"Version": "2020-12-01", "Parameters": [], "Steps": []}

@@ -10,10 +10,10 @@ from typing import Final
 from infra.pipeline.validation.document import PROCESSING, TRAINING, Definition, inside
 from infra.pipeline.validation.problem import Problem
 from infra.pipeline.validation.wording import shown
-from training.contract.layout import MODEL_INPUT, TEST_INPUT, VALIDATION_CHANNEL
+from training.contract.layout import MODEL_INPUT, TEST_INPUT, VALIDATION_CHANNEL, VOCABULARY_CHANNEL
 
 ID: Final = "whole-channel-replicated"
-WHOLE: Final = (VALIDATION_CHANNEL, TEST_INPUT, MODEL_INPUT, "vocabulary")
+WHOLE: Final = (VALIDATION_CHANNEL, TEST_INPUT, MODEL_INPUT, VOCABULARY_CHANNEL)
 REPLICATED: Final = "FullyReplicated"
 
 PLACES: Final = (
