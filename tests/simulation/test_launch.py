@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from evenshard.simulator.network import free_ports
+from evenshard.simulator.cluster.network import free_ports
 from tests.simulation.launched import (
     Host,
     Job,

@@ -72,6 +72,8 @@ def test_says_what_to_install(
 ) -> None:
     for module in [name for name in sys.modules if name.startswith(("moto", "evenshard.emulator"))]:
         monkeypatch.delitem(sys.modules, module)
+    # Importing it anew would leave its package the half of it for later tests to find.
+    monkeypatch.delattr("evenshard.emulator", raising=False)
     monkeypatch.setattr(sys, "meta_path", [_WithoutMoto(), *sys.meta_path])
     assert _exit_code(monkeypatch, tmp_path) == 2
     assert "pip install -r requirements-emulator.txt" in capsys.readouterr().err
