@@ -1,0 +1,1 @@
+"""One folder for each way of looking: units, properties, templates, real runs, docs."""

@@ -1,0 +1,1 @@
+"""What pages say is so: names, options, tables, layers."""

@@ -1,0 +1,1 @@
+"""Images, really built upon a stand-in of their base, and started. Needs buildah."""

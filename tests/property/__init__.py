@@ -1,0 +1,1 @@
+"""The data layer under data, settings and damage that hypothesis draws."""

@@ -1,0 +1,1 @@
+"""Trainers, launcher and pipelines as real processes on simulated hosts."""

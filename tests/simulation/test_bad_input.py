@@ -98,7 +98,7 @@ def test_a_program_that_ends_without_a_model(
 def test_two_hosts_that_write_one_model_file(
     run: RunPipeline, edited: Callable[[Edit], Path]
 ) -> None:
-    change = with_hyperparameters(program="tests/simulation/scripts/one_name.py")
+    change = with_hyperparameters(program="tests/simulation/programs/one_name.py")
     reason = failure_of(run(assembly=edited(change), hosts=2), "Train")
     assert "algo-1 and algo-2 wrote weights.bin" in reason
     assert "SageMaker would" in reason

@@ -1,0 +1,1 @@
+"""The synthesized templates: snapshots, and the facts that matter beside them."""

@@ -1,0 +1,1 @@
+"""One module at a time; the folders are those of the code."""

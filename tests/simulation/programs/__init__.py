@@ -1,0 +1,1 @@
+"""Scripts that the launcher runs in place of a trainer, or tests as processes."""

@@ -1,0 +1,1 @@
+"""Of the modules at the top of evenshard."""

@@ -1,0 +1,1 @@
+"""Of evenshard.images, and of the locks that the images install."""

@@ -1,0 +1,1 @@
+"""Of infra, without a synth."""

@@ -1,0 +1,1 @@
+"""Of evenshard.simulator: single steps on a stage, and small whole runs."""

@@ -1,0 +1,1 @@
+"""Of evenshard.simulator.cluster."""
