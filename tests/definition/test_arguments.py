@@ -8,16 +8,10 @@ from infra.pipeline.validation.document import Definition
 from infra.pipeline.validation.references import References
 from infra.pipeline.validation.service_model import service_model
 from tests.definition.documents import RETRY, baseline
-from tests.definition.edits import Json, at, drop, put
+from tests.definition.edits import Json, at, drop
+from tests.definition.judged import after, found_in
 
 TRAIN = "Steps.Train.Arguments"
-
-
-def after(path: str, value: Json) -> list[tuple[str, str]]:
-    """Path and rule of every problem once the value stands at the path."""
-    definition = baseline()
-    put(definition, path, value)
-    return [(problem.path, problem.rule) for problem in problems(definition)]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +105,7 @@ def test_names_in_lists_differ(path: str, key: str) -> None:
     definition = baseline()
     items = at(definition, path)
     items.append(dict(items[0]))
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     assert found == [(f"{path}[{len(items) - 1}].{key}", "duplicate-name")]
 
 

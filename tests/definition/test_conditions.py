@@ -5,6 +5,7 @@ import pytest
 from infra.pipeline.validation import problems
 from tests.definition.documents import baseline
 from tests.definition.edits import Json, get, put
+from tests.definition.judged import found_in
 
 ARGUMENTS = "Steps.QualityGate.Arguments"
 ONE = {"Type": "Equals", "LeftValue": 1, "RightValue": 1}
@@ -86,12 +87,12 @@ def test_depth_is_bounded() -> None:
 def test_condition_steps_are_judged(change: Json, path: str, rule: str) -> None:
     definition = baseline()
     definition["Steps"][3]["Arguments"].update(change)
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     assert found == [(f"{ARGUMENTS}{path}", rule)]
 
 
 def test_a_condition_needs_conditions() -> None:
     definition = baseline()
     del definition["Steps"][3]["Arguments"]["Conditions"]
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     assert found == [(f"{ARGUMENTS}.Conditions", "missing-key")]

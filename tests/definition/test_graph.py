@@ -5,14 +5,10 @@ import copy
 from infra.pipeline.validation import problems
 from tests.definition.documents import MODEL, baseline
 from tests.definition.edits import Json, as_text, at, get, put
+from tests.definition.judged import found_in
 
 IF_STEPS = "Steps.QualityGate.Arguments.IfSteps"
 ELSE_STEPS = "Steps.QualityGate.Arguments.ElseSteps"
-
-
-def found_in(definition: Json) -> list[tuple[str, str]]:
-    """Path and rule of every problem."""
-    return [(problem.path, problem.rule) for problem in problems(definition)]
 
 
 def test_unknown_step_in_depends_on_names_the_close_one() -> None:

@@ -4,17 +4,11 @@ import pytest
 
 from infra.pipeline.validation import problems
 from tests.definition.documents import baseline
-from tests.definition.edits import Json, as_text, get, put
+from tests.definition.edits import Json, as_text, get
+from tests.definition.judged import after, found_in
 
 MESSAGE = "Steps.QualityGate.Arguments.ElseSteps.Reject.Arguments.ErrorMessage"
 POLICY = {"ExceptionType": ["Step.THROTTLING"], "MaxAttempts": 3}
-
-
-def after(path: str, value: Json) -> list[tuple[str, str]]:
-    """Path and rule of every problem once the value stands at the path."""
-    definition = baseline()
-    put(definition, path, value)
-    return [(problem.path, problem.rule) for problem in problems(definition)]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +40,7 @@ def test_lambda_steps_are_judged(path: str, value: Json, where: str, rule: str) 
 def test_lambda_outputs_are_judged(output: Json, path: str, rule: str) -> None:
     definition = baseline()
     definition["Steps"][0]["OutputParameters"].append(output)
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     assert found == [(f"Steps.Preflight.OutputParameters[2]{path}", rule)]
 
 

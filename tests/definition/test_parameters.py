@@ -6,13 +6,14 @@ from infra.pipeline.validation import problems
 from infra.pipeline.validation.parameters import holds
 from tests.definition.documents import baseline
 from tests.definition.edits import Json, at, put
+from tests.definition.judged import found_in
 
 
 def with_parameter(**fields: Json) -> list[tuple[str, str]]:
     """Path and rule of every problem once a parameter `Extra` is declared as well."""
     definition = baseline()
     definition["Parameters"].append({"Name": "Extra", "Type": "String"} | fields)
-    return [(problem.path, problem.rule) for problem in problems(definition)]
+    return found_in(definition)
 
 
 @pytest.mark.parametrize(

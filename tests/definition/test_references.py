@@ -5,6 +5,7 @@ import pytest
 from infra.pipeline.validation import problems
 from tests.definition.documents import baseline
 from tests.definition.edits import Json, as_text, at, get, put
+from tests.definition.judged import after, found_in
 
 DIGEST = "Steps.Train.Arguments.Environment.EVENSHARD_DATA_DIGEST"
 """A field that wants a string."""
@@ -13,13 +14,6 @@ RUNTIME = "Steps.Evaluate.Arguments.StoppingCondition.MaxRuntimeInSeconds"
 MODEL_URI = "Steps.Evaluate.Arguments.ProcessingInputs[0].S3Input.S3Uri"
 """A field that wants a string, after Train."""
 JSON_GET = {"Std:JsonGet": {"S3Uri": "s3://bucket/report.json", "Path": "a.b"}}
-
-
-def after(path: str, value: Json) -> list[tuple[str, str]]:
-    """Path and rule of every problem once the value stands at the path."""
-    definition = baseline()
-    put(definition, path, value)
-    return [(problem.path, problem.rule) for problem in problems(definition)]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +124,7 @@ def test_json_gets_are_judged(body: Json, path: str, rule: str) -> None:
     put(definition, "Steps.QualityGate.DependsOn", ["Evaluate"])
     condition = at(definition, "Steps.QualityGate.Arguments.Conditions[0]")
     condition["LeftValue"] = {"Std:JsonGet": body}
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     where = "Steps.QualityGate.Arguments.Conditions[0].LeftValue.Std:JsonGet"
     assert found == [(where + path, rule)]
 

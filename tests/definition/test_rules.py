@@ -8,6 +8,7 @@ from infra.pipeline.validation import problems, rules
 from infra.pipeline.validation.rules import RULES
 from tests.definition.documents import baseline
 from tests.definition.edits import Json, as_text, at, drop, get, put
+from tests.definition.judged import found_in
 from tests.definition.rule_cases import (
     CASES,
     CHECKPOINT,
@@ -37,7 +38,7 @@ def test_definition_that_keeps_the_rule_passes(rule: str) -> None:
 def test_definition_that_breaks_the_rule_fails(rule: str) -> None:
     definition = baseline()
     CASES[rule].fails(definition)
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     assert found == [(CASES[rule].path, rule)]
 
 

@@ -4,9 +4,9 @@ Its key order, empty objects and optional fields differ from ours; only our own 
 cached training steps has something to say.
 """
 
-from infra.pipeline.validation import problems
 from tests.definition.documents import IMAGE, MODEL, ROLE
 from tests.definition.edits import Json, as_text, get
+from tests.definition.judged import found_in
 
 RETRY = {
     "BackoffRate": 2.0,
@@ -165,7 +165,7 @@ OUR_OWN_RULES = {"job-isolated", "job-needs-limit", "output-needs-key", "step-ne
 
 
 def refused(definition: Json) -> list[tuple[str, str]]:
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     assert {rule for _, rule in found} >= OUR_OWN_RULES
     return [one for one in found if one[1] not in OUR_OWN_RULES]
 

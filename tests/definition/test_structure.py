@@ -5,15 +5,7 @@ import pytest
 from infra.pipeline.validation import problems
 from tests.definition.documents import baseline
 from tests.definition.edits import Json, drop, get, put
-
-Found = list[tuple[str, str]]
-
-
-def after(path: str, value: Json) -> Found:
-    """Path and rule of every problem once the value stands at the path."""
-    definition = baseline()
-    put(definition, path, value)
-    return [(problem.path, problem.rule) for problem in problems(definition)]
+from tests.definition.judged import after, found_in
 
 
 def test_other_version_is_refused() -> None:
@@ -126,7 +118,7 @@ def test_step_names_have_a_pattern() -> None:
 def test_property_files_are_judged(change: Json, key: str, rule: str) -> None:
     definition = baseline()
     definition["Steps"][2]["PropertyFiles"][0].update(change)
-    found = [(problem.path, problem.rule) for problem in problems(definition)]
+    found = found_in(definition)
     assert found == [(f"Steps.Evaluate.PropertyFiles[0].{key}", rule)]
 
 

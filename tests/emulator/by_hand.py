@@ -9,17 +9,7 @@ from typing import Any
 
 from evenshard.emulator.server import Emulator
 from evenshard.simulator.deployment.assembly import Assembly
-
-_TRUST = {
-    "Version": "2012-10-17",
-    "Statement": [
-        {
-            "Effect": "Allow",
-            "Principal": {"Service": "lambda.amazonaws.com"},
-            "Action": "sts:AssumeRole",
-        }
-    ],
-}
+from tests.unit.emulator.tiny_pipelines import LAMBDA_TRUST
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +47,7 @@ def put(server: Emulator, assembly_folder: Path, framework: str) -> ByHand:
 def _put_function(server: Emulator, assembly: Assembly, arn: str) -> None:
     code = assembly.function(arn, "Steps.Preflight.FunctionArn")
     role = server.client("iam").create_role(
-        RoleName="by-hand", AssumeRolePolicyDocument=json.dumps(_TRUST)
+        RoleName="by-hand", AssumeRolePolicyDocument=json.dumps(LAMBDA_TRUST)
     )
     server.client("lambda").create_function(
         FunctionName=code.name,

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,8 @@ from pathlib import Path
 from evenshard.emulator.server import Emulator
 from evenshard.repository import ROOT
 from evenshard.simulator.deployment.resources import ACCOUNT, REGION
+from tests.app_copy import copy_app
 
-_READ = ("app.py", "cdk.json", "config", "examples", "infra", "training")
-"""What a synth reads."""
 _VENV_BIN = Path(sys.executable).parent
 _REGISTRY = f"{ACCOUNT}.dkr.ecr.{REGION}.amazonaws.com"
 _DIGEST = f"sha256:{'0' * 64}"
@@ -113,12 +111,7 @@ def cdk_app(folder: Path, server: Emulator, docker: Mapping[str, str] | None = N
         server: where it will be deployed.
         docker: the variables with which images are built; None: they exist in some registry.
     """
-    for name in _READ:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder)
+    copy_app(folder)
     # cdk.json names this interpreter; what is imported lies beside app.py.
     (folder / ".venv").symlink_to(_VENV_BIN.parent)
     for file in (folder / "config").glob("*.toml") if docker is None else ():

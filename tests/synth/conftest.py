@@ -3,7 +3,6 @@
 import compileall
 import json
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,12 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests.app_copy import copy_app
 from training.contract.layout import PYTORCH
 
 REPOSITORY_ROOT = Path(__file__).parents[2]
 VENV_BIN = Path(sys.executable).parent
-APP_PATHS = ("app.py", "cdk.json", "config", "examples", "infra", "training")
-"""What a synth reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +86,6 @@ def _text(value: Any) -> str:  # noqa: ANN401 - any CloudFormation value
     raise AssertionError(f"the definition holds {value!r}, which no test here expects")
 
 
-def _copy_app(folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    for name in APP_PATHS:
-        source = REPOSITORY_ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder)
-    return folder
-
-
 def _environment(**changes: str) -> dict[str, str]:
     """No credentials, no profile, no region: a synth needs none of them."""
     kept = {
@@ -123,21 +110,21 @@ def _synthesize(checkout: Path, **changes: str) -> Assembly:
 @pytest.fixture(scope="session")
 def assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Written by `python app.py`, in a folder without compiled files."""
-    checkout = _copy_app(tmp_path_factory.mktemp("first") / "evenshard")
+    checkout = copy_app(tmp_path_factory.mktemp("first") / "evenshard")
     return _synthesize(checkout, PYTHONHASHSEED="1")
 
 
 @pytest.fixture(scope="session")
 def prod_assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """The same of `-c env=prod`, which the command line passes in this variable."""
-    checkout = _copy_app(tmp_path_factory.mktemp("prod") / "evenshard")
+    checkout = copy_app(tmp_path_factory.mktemp("prod") / "evenshard")
     return _synthesize(checkout, CDK_CONTEXT_JSON=json.dumps({"env": "prod"}))
 
 
 @pytest.fixture(scope="session")
 def cli_assembly(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     """Written by the CDK command line, elsewhere, in a folder where code has run before."""
-    checkout = _copy_app(tmp_path_factory.mktemp("second") / "another" / "name")
+    checkout = copy_app(tmp_path_factory.mktemp("second") / "another" / "name")
     (checkout / ".venv").symlink_to(VENV_BIN.parent)
     (checkout / "node_modules").symlink_to(REPOSITORY_ROOT / "node_modules")
     assert compileall.compile_dir(checkout / "training", quiet=1)

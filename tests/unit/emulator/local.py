@@ -11,21 +11,12 @@ from typing import Any
 from evenshard.emulator.local_aws import local_aws
 from evenshard.emulator.server import Emulator
 from tests.unit.emulator.tiny_pipelines import (
+    LAMBDA_TRUST,
     create_function,
     create_pipeline,
     tiny_definition,
 )
 
-_TRUST = {
-    "Version": "2012-10-17",
-    "Statement": [
-        {
-            "Effect": "Allow",
-            "Principal": {"Service": "lambda.amazonaws.com"},
-            "Action": "sts:AssumeRole",
-        }
-    ],
-}
 ENDED = ("Succeeded", "Failed", "Stopped")
 
 
@@ -88,7 +79,9 @@ def deployed(state_folder: Path) -> Iterator[Local]:
         local.s3.create_bucket(Bucket="tiny")
         local.put("model.tar.gz")
         server.client("iam").create_role(
-            RoleName="pipeline", Path="/service-role/", AssumeRolePolicyDocument=json.dumps(_TRUST)
+            RoleName="pipeline",
+            Path="/service-role/",
+            AssumeRolePolicyDocument=json.dumps(LAMBDA_TRUST),
         )
         create_function(server.client("lambda"))
         local.sagemaker.create_model_package_group(ModelPackageGroupName="tiny")

@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from tests.unit.emulator.conftest import Connect
+from tests.unit.emulator.tiny_pipelines import LAMBDA_TRUST
 
 _BLOCK = {
     "BlockPublicAcls": True,
@@ -91,20 +92,10 @@ def test_the_policy_of_a_key_can_be_read(connect: Connect) -> None:
 def test_the_policy_of_a_role_is_json(connect: Connect) -> None:
     allow = {"Effect": "Allow", "Action": "s3:GetObject", "Resource": "*"}
     policy = {"Version": "2012-10-17", "Statement": [allow]}
-    trust = {
-        "Version": "2012-10-17",
-        "Statement": [
-            {
-                "Effect": "Allow",
-                "Principal": {"Service": "lambda.amazonaws.com"},
-                "Action": "sts:AssumeRole",
-            }
-        ],
-    }
     role = _resource(
         "AWS::IAM::Role",
         RoleName="reader",
-        AssumeRolePolicyDocument=trust,
+        AssumeRolePolicyDocument=LAMBDA_TRUST,
         Policies=[{"PolicyName": "read", "PolicyDocument": policy}],
     )
     _create(connect, "role", {"Role": role})

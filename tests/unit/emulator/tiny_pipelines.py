@@ -18,6 +18,16 @@ Client = Any
 """Of boto3."""
 ROLE_ARN = "arn:aws:iam::123456789012:role/service-role/pipeline"
 _GROUP_IMAGE = "123456789012.dkr.ecr.us-east-1.amazonaws.com/image:1"
+LAMBDA_TRUST: Json = {
+    "Version": "2012-10-17",
+    "Statement": [
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "lambda.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+        }
+    ],
+}
 FUNCTION = "tiny-function"
 HANDLER = """
 import os, time
