@@ -41,3 +41,9 @@ def test_a_layer_answers_before_the_services_do() -> None:
 def test_a_port_that_is_taken_is_an_error() -> None:
     with Emulator() as server, pytest.raises(OSError, match="in use"):
         Emulator(port=int(server.url.rpartition(":")[2]))
+
+
+def test_a_server_that_has_stopped_holds_its_port_no_more() -> None:
+    with Emulator() as server:
+        assert server._server.fileno() >= 0
+    assert server._server.fileno() == -1
