@@ -6,6 +6,7 @@ from pathlib import Path
 
 from evenshard.emulator.function_code import function_code, teach_function_code
 from evenshard.emulator.model_packages import teach_model_packages
+from evenshard.emulator.pipelines import pipelines_kept_while, teach_pipelines
 from evenshard.emulator.sagemaker import ControlPlane
 from evenshard.emulator.sagemaker.control_plane import AT_ONCE
 from evenshard.emulator.server import Emulator
@@ -34,6 +35,7 @@ def local_aws(
     """
     teach_function_code()
     teach_model_packages()
+    teach_pipelines()
     with ExitStack() as stack:
         plane = ControlPlane(
             state_folder=state_folder, devices_per_host=devices_per_host, at_once=at_once
@@ -43,5 +45,6 @@ def local_aws(
         server = Emulator(port=port, layers=[function_code, plane.layer])
         closing.pop_all()
         stack.enter_context(server)
+        stack.enter_context(pipelines_kept_while(plane.running))
         stack.callback(plane.close)  # first: what stops still saves its state in the services
         yield server

@@ -1,6 +1,7 @@
 """Model packages where moto's differ from the service's: approval, deletion, version numbers."""
 
 import functools
+import threading
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -54,11 +55,19 @@ def _keeping_metadata(original: Any) -> Any:  # noqa: ANN401 - a method of many 
 
 
 def _counting_on(original: Any) -> Any:  # noqa: ANN401 - a method of many arguments, passed on
-    """A deleted version's number is not given again; moto counts the versions that are left."""
+    """A deleted version's number is not given again; moto counts the versions that are left.
+
+    Nor is one given twice, to executions that register at the same time.
+    """
     last_versions: WeakKeyDictionary[ModelPackageGroup, int] = WeakKeyDictionary()
+    lock = threading.Lock()
 
     @functools.wraps(original)
     def create_model_package(self: SageMakerModelBackend, **named: Any) -> str:  # noqa: ANN401 - passed on
+        with lock:
+            return create(self, named)
+
+    def create(self: SageMakerModelBackend, named: dict[str, Any]) -> str:
         former = dict(self.model_packages)
         arn = str(original(self, **named))
         name = named.get("model_package_group_name")

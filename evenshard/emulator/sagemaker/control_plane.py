@@ -1,6 +1,7 @@
 """The layer that answers what is the control plane's, and hands everything else to moto."""
 
 import fcntl
+import io
 import json
 import logging
 import os
@@ -62,8 +63,8 @@ class ControlPlane:
             if record.state().status in (EXECUTING, STOPPING):
                 settle(record.folder, FAILED, "InternalFailure: the emulator ended while this ran.")
         self._supervisor = Supervisor(at_once)
-        executions = Executions(records, self._supervisor, devices_per_host)
-        self._operations = _operations(executions, Jobs(records))
+        self._executions = Executions(records, self._supervisor, devices_per_host)
+        self._operations = _operations(self._executions, Jobs(records))
 
     def layer(self, inner: "WSGIApplication") -> "WSGIApplication":
         """Answer the operations that are the control plane's; `inner` has the others."""
@@ -72,9 +73,10 @@ class ControlPlane:
             environ: "WSGIEnvironment", start_response: "StartResponse"
         ) -> Iterable[bytes]:
             service, _, operation = environ.get("HTTP_X_AMZ_TARGET", "").partition(".")
-            if service != _SERVICE or not self._is_ours(operation):
+            answer = self._answer(operation, environ) if service == _SERVICE else None
+            if answer is None:
                 return inner(environ, start_response)
-            status, body = self._answer(operation, environ)
+            status, body = answer
             content = json.dumps(body).encode()
             headers = [
                 ("Content-Type", "application/x-amz-json-1.1"),
@@ -85,6 +87,10 @@ class ControlPlane:
             return [content]
 
         return application
+
+    def running(self, pipeline_arn: str) -> list[str]:
+        """The ARNs of a pipeline's executions that have not ended."""
+        return self._executions.running(pipeline_arn)
 
     def close(self) -> None:
         """Stop what runs, and give the folder free."""
@@ -99,15 +105,17 @@ class ControlPlane:
         """Close it."""
         self.close()
 
-    def _is_ours(self, operation: str) -> bool:
-        return operation in self._operations or _JOBS.fullmatch(operation) is not None
+    def _operation(self, name: str) -> _Operation | None:
+        """Who answers; None: moto."""
+        return self._operations.get(name, _no_job if _JOBS.fullmatch(name) else None)
 
-    def _answer(self, operation: str, environ: "WSGIEnvironment") -> tuple[str, Json]:
+    def _answer(self, operation: str, environ: "WSGIEnvironment") -> tuple[str, Json] | None:
+        """Answer a request; None leaves that to moto, which would not look at it as closely."""
         try:
             request = _request(environ)
             check_request(operation, request)
-            answer = self._operations.get(operation, _no_job)
-            return "200 OK", answer(request, _caller(environ))
+            answer = self._operation(operation)
+            return None if answer is None else ("200 OK", answer(request, _caller(environ)))
         except ServiceError as error:
             return "400 Bad Request", {"__type": error.code, "message": error.message}
         except Exception as error:  # noqa: BLE001 - logged whole; the server must go on
@@ -144,9 +152,10 @@ def _no_job(_request: Json, _caller: Caller) -> Json:
 
 
 def _request(environ: "WSGIEnvironment") -> Json:
-    length = int(environ.get("CONTENT_LENGTH") or 0)
+    body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+    environ["wsgi.input"] = io.BytesIO(body)  # for moto, if it is to answer
     try:
-        request = json.loads(environ["wsgi.input"].read(length) or b"{}")
+        request = json.loads(body or b"{}")
     except ValueError as error:
         raise ServiceError(MALFORMED, f"The request is no JSON: {error}") from error
     if not isinstance(request, dict):

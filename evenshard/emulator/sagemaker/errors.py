@@ -6,6 +6,7 @@ NOT_FOUND: Final = "ResourceNotFound"
 INVALID: Final = "ValidationException"
 CONFLICT: Final = "ConflictException"
 MALFORMED: Final = "SerializationException"
+UNKNOWN: Final = "UnknownOperationException"
 INTERNAL: Final = "InternalFailure"
 
 

@@ -2,13 +2,13 @@
 
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from evenshard.emulator.sagemaker.errors import CONFLICT, INVALID, NOT_FOUND, ServiceError
 from evenshard.emulator.sagemaker.pages import page_of
+from evenshard.emulator.sagemaker.parameters import given_parameters
 from evenshard.emulator.sagemaker.pipelines import DeployedPipeline, DeployedPipelines
 from evenshard.emulator.sagemaker.records import ExecutionRecord, ExecutionRecords
 from evenshard.emulator.sagemaker.requests import only
@@ -18,7 +18,6 @@ from evenshard.emulator.sagemaker.supervisor import Supervisor
 from evenshard.simulator.errors import DefinitionError
 from evenshard.simulator.journal import Retried, StopRequested
 from evenshard.simulator.pipeline.definition import Definition, read_definition
-from evenshard.simulator.pipeline.parameters import Declaration, ParameterError, unknown_parameter
 from evenshard.simulator.run_folder import new_run
 from evenshard.simulator.worker import ExecutionJob
 
@@ -80,7 +79,7 @@ class Executions:
 
     def _new(self, request: Json, pipeline: DeployedPipeline, caller: Caller) -> ExecutionRecord:
         definition = _definition_of(pipeline.definition)
-        parameters = _given(request.get("PipelineParameters", []), definition.parameters)
+        parameters = given_parameters(request.get("PipelineParameters", []), definition.parameters)
         execution_id, folder = new_run(self.records.runs)
         created_s = time.time()
         arn = f"{pipeline.arn}/execution/{execution_id}"
@@ -200,9 +199,25 @@ class Executions:
             if asked not in self._retried:
                 _check_retry(record)
                 self._retried.add(asked)
+                # This may be another emulator than the one it was started with.
+                job = replace(
+                    record.job(),
+                    endpoint_url=caller.endpoint_url,
+                    devices_per_host=self.devices_per_host,
+                )
+                job.write(record.folder)
                 record.journal.add(Retried())
                 self.supervisor.submit(record.folder)
         return {"PipelineExecutionArn": record.arn}
+
+    def running(self, pipeline_arn: str) -> list[str]:
+        """The ARNs of a pipeline's executions that have not ended."""
+        return [
+            record.arn
+            for record in self.records.all()
+            if record.pipeline_arn == pipeline_arn
+            and record.state().status in (EXECUTING, STOPPING)
+        ]
 
     def _pipeline(self, name: str, caller: Caller) -> DeployedPipeline:
         return self.pipelines.find(name, endpoint_url=caller.endpoint_url, region=caller.region)
@@ -224,29 +239,6 @@ def _definition_of(body: str) -> Definition:
         return read_definition(body)
     except DefinitionError as error:
         raise ServiceError(INVALID, f"The pipeline's definition: {error}") from error
-
-
-def _given(entries: Sequence[Json], declared: Sequence[Declaration]) -> dict[str, str]:
-    """The parameters of a request, each checked against its declaration."""
-    by_name = {declaration.name: declaration for declaration in declared}
-    given: dict[str, str] = {}
-    for entry in entries:
-        name, value = entry["Name"], entry["Value"]
-        if name not in by_name:
-            raise ServiceError(INVALID, unknown_parameter(name, list(by_name)))
-        if name in given:
-            raise ServiceError(INVALID, f"Parameter {name} is given twice. Give it once.")
-        try:
-            by_name[name].read(value)
-        except ParameterError as error:
-            raise ServiceError(INVALID, f"Parameter {error}") from error
-        given[name] = value
-    missing = [n for n, known in by_name.items() if known.default is None and n not in given]
-    if missing:
-        raise ServiceError(
-            INVALID, f"Parameters without a default are not given: {', '.join(missing)}. Give them."
-        )
-    return given
 
 
 def _check_retry(record: ExecutionRecord) -> None:

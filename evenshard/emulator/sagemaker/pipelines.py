@@ -39,6 +39,8 @@ class DeployedPipelines:
         try:
             found = self._client(endpoint_url, region).describe_pipeline(PipelineName=name)
         except ClientError as error:
+            if error.response["Error"]["Code"] != NOT_FOUND:
+                raise
             raise ServiceError(
                 NOT_FOUND,
                 f"Pipeline '{name}' does not exist in {region}. Deploy it, or name another: "

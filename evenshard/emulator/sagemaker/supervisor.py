@@ -1,5 +1,6 @@
 """Runs the processes of executions: a few at once, the others wait their turn."""
 
+import logging
 import subprocess
 import sys
 import threading
@@ -11,6 +12,7 @@ from typing import Final
 
 from evenshard.emulator.sagemaker.state import EXECUTING, FAILED, STOPPED, STOPPING, state_of
 from evenshard.repository import ROOT
+from evenshard.simulator.errors import internal_failure
 from evenshard.simulator.journal import JOURNAL_FILE, Journal, RunEnded
 from evenshard.simulator.processes import clean_environment
 
@@ -18,6 +20,7 @@ WORKER: Final = "evenshard.simulator.worker"
 LOG_FILE: Final = "worker.log"
 _CLOSE_S: Final = 15
 """How long executions may take to stop when the emulator ends, before their hosts are killed."""
+_log = logging.getLogger("evenshard.emulator")
 
 
 @dataclass(slots=True)
@@ -37,6 +40,7 @@ class Supervisor:
     _runs: dict[Path, _Run] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pool: ThreadPoolExecutor = field(init=False)
+    _closed: bool = False
 
     def __post_init__(self) -> None:
         self._pool = ThreadPoolExecutor(self.at_once, thread_name_prefix="execution")
@@ -45,6 +49,8 @@ class Supervisor:
         """Run the execution of a folder as soon as its turn has come."""
         run = _Run(folder)
         with self._lock:
+            if self._closed:
+                raise RuntimeError("the emulator ends, and starts nothing any more")
             self._runs[folder] = run
             run.future = self._pool.submit(self._run, run)
 
@@ -64,6 +70,7 @@ class Supervisor:
     def close(self) -> None:
         """Stop every execution; after a while without mercy. No process of them is left."""
         with self._lock:
+            self._closed = True
             runs = list(self._runs.values())
         for run in runs:
             self.stop(run.folder)
@@ -91,6 +98,14 @@ class Supervisor:
             run.process.terminate()
 
     def _run(self, run: _Run) -> None:
+        try:
+            self._run_process(run)
+        except Exception as error:  # whatever it is: nobody looks at the future
+            _log.exception("%s", run.folder)
+            settle(run.folder, FAILED, internal_failure(error))
+            raise
+
+    def _run_process(self, run: _Run) -> None:
         ends = _ends(run.folder)
         with (run.folder / LOG_FILE).open("ab") as log:
             with self._lock:

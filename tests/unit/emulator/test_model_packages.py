@@ -1,6 +1,7 @@
 """Model packages: approval, deletion, version numbers."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -58,3 +59,10 @@ def test_a_deleted_version_is_gone_and_its_number_too(sagemaker: Client) -> None
     assert numbers(sagemaker) == [2, 3]
     with pytest.raises(ClientError, match="does not exist"):
         sagemaker.delete_model_package(ModelPackageName=first)
+
+
+def test_versions_that_are_made_at_once_have_numbers_of_their_own(sagemaker: Client) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        arns = set(pool.map(lambda _: create(sagemaker), range(24)))
+    assert len(arns) == 24
+    assert sorted(numbers(sagemaker)) == list(range(1, 25))

@@ -28,6 +28,10 @@ def test_what_ran_is_known_to_the_next_emulator_and_what_was_running_is_over(
         assert local.describe(running)["PipelineExecutionStatus"] == "Stopped"
         listed = local.sagemaker.list_pipeline_executions(PipelineName="tiny")
         assert len(listed["PipelineExecutionSummaries"]) == 2
+        # The first server's port is closed: what goes on asks this one.
+        local.put("never")
+        local.sagemaker.retry_pipeline_execution(PipelineExecutionArn=running)
+        assert local.ended(running)["PipelineExecutionStatus"] == "Succeeded", local.steps(running)
 
 
 def test_an_execution_of_an_emulator_that_was_killed_has_failed(tmp_path: Path) -> None:
