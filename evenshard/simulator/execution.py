@@ -112,6 +112,7 @@ class Execution:
         earlier = self._progress.attempts.get(step.name, 0)
         record = StepRecord(name=step.name, type=step.type, attempts=earlier + 1)
         self._result.steps.append(record)
+        self._result.write_ahead()
         started = time.monotonic()
         try:
             self._workspace.report(StepStarted(name=step.name, type=step.type))

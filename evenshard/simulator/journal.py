@@ -8,6 +8,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -102,8 +103,11 @@ class Journal:
             return
         with self.file.open(encoding="utf-8") as lines:
             for line in lines:
-                if line.endswith("\n"):  # the last one may be on its way
-                    yield _entry(json.loads(line))
+                # The last one may be on its way; where a disk was full, one is cut, and the next
+                # one that there was room for is the rest of its line.
+                if line.endswith("\n"):
+                    with suppress(json.JSONDecodeError):
+                        yield _entry(json.loads(line))
 
 
 def _entry(fields: dict[str, Any]) -> Entry:

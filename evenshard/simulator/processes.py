@@ -1,17 +1,70 @@
-"""Starts and ends child processes: each in a session of its own, none left behind."""
+"""Starts and ends child processes: each in a session of its own, none left behind.
 
+Not even by SIGKILL: a process that has children here has a guard, which outlives it and ends them.
+"""
+
+import atexit
+import functools
 import os
+import secrets
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
+
+from evenshard.simulator import marked
 
 _KEPT_VARIABLES: Final = ("HOME", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "LOGNAME", "TMPDIR", "USER")
-_PROC: Final = Path("/proc")
+_MARK: Final = "EVENSHARD_SIMULATOR"
+"""The variable that all processes below this one have, whatever session they are in."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Guard:
+    process: subprocess.Popen[str]
+    value: str
+    """Of the variable."""
+
+    def tell(self, line: str) -> None:
+        """Send a line, if it still listens."""
+        assert self.process.stdin is not None  # noqa: S101 - a pipe, see _guard
+        with suppress(OSError):
+            self.process.stdin.write(line)
+            self.process.stdin.flush()
+
+    def dismiss(self) -> None:
+        """End it: nothing is left to be guarded."""
+        self.process.communicate(marked.OVER)
+
+
+@functools.cache
+def _guard() -> _Guard:
+    """Start this process' guard."""
+    value = f"{os.getpid()}-{secrets.token_hex(8)}"
+    process = subprocess.Popen(
+        # -I -S: the standard library alone, so that it is up at once.
+        [sys.executable, "-I", "-S", marked.__file__, f"{_MARK}={value}"],
+        env=clean_environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+        # What ends this process' group, or its terminal, must not end the guard.
+        start_new_session=True,
+    )
+    guard = _Guard(process, value)
+    atexit.register(guard.dismiss)
+    return guard
+
+
+def finish_if_killed(draft: Path, file: Path) -> None:
+    """Have a draft put in the place of a file if this process is killed before it could do so."""
+    _guard().tell(marked.finish_line(draft, file))
 
 
 def clean_environment() -> dict[str, str]:
@@ -28,19 +81,24 @@ def start(
     *,
     environment: Mapping[str, str],
     working_directory: Path,
-    input_pipe: bool = False,
+    errors: IO[str] | None = None,
 ) -> subprocess.Popen[str]:
     """Start a child in its own session, so that Ctrl-C reaches this process alone.
 
-    Its output and errors come back as one stream of text lines.
+    Args:
+        arguments: the command.
+        environment: all its variables, but for the mark by which the guard knows it.
+        working_directory: of the child.
+        errors: where its standard error goes, and it has a pipe to its input then; without, it has
+            no input, and output and errors come back as one stream of text lines.
     """
     return subprocess.Popen(
         arguments,
-        env=dict(environment),
+        env={**environment, _MARK: _guard().value},
         cwd=working_directory,
-        stdin=subprocess.PIPE if input_pipe else subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if errors is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=subprocess.STDOUT if errors is None else errors,
         text=True,
         encoding="utf-8",
         errors="replace",
@@ -77,47 +135,3 @@ def kill_group(process: subprocess.Popen[str]) -> None:
         if pipe is not None:
             with suppress(BrokenPipeError):
                 pipe.close()
-
-
-def kill_marked(marker: str) -> None:
-    """Kill every process whose environment holds `marker` (NAME=value).
-
-    A container's end takes all its processes with it. torchrun gives each rank a session of its
-    own, so no process group holds them all; what they share is their environment.
-    """
-    deadline = time.monotonic() + 5
-    while (pids := marked_processes(marker)) and time.monotonic() < deadline:
-        for pid in pids:
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.02)
-
-
-def marked_processes(marker: str) -> list[int]:
-    """Process ids whose environment holds `marker`, this process left out."""
-    found = _marked_in_proc(marker) if _PROC.is_dir() else _marked_by_ps(marker)
-    return [pid for pid in found if pid != os.getpid()]
-
-
-def _marked_in_proc(marker: str) -> list[int]:
-    wanted = marker.encode()
-    pids = []
-    for entry in _PROC.iterdir():
-        if not entry.name.isdigit():
-            continue
-        # Processes end while we look, and other users' are closed to us.
-        with suppress(OSError):
-            if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                pids.append(int(entry.name))
-    return pids
-
-
-def _marked_by_ps(marker: str) -> list[int]:
-    listing = subprocess.run(
-        ["ps", "-axww", "-E", "-o", "pid=,command="],  # noqa: S607 - macOS keeps it in /bin
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    lines = (line.split() for line in listing.stdout.splitlines())
-    return [int(words[0]) for words in lines if marker in words]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from evenshard.simulator.events import JobStarted, StepEnded
+from evenshard.simulator.events import JobStarted, StepEnded, StepStarted
 from evenshard.simulator.journal import Journal
 from evenshard.simulator.result import Status, StepRecord
 from evenshard.simulator.run_folder import RESULT_FILE
@@ -43,7 +43,8 @@ def progress_of(folder: Path, journal: Journal) -> Progress:
     """
     events = [entry.what for entry in journal.entries()]
     ended = [event for event in events if isinstance(event, StepEnded)]
-    # A try that was killed has begun jobs whose steps never ended.
+    # A try that was killed has begun steps and jobs that never ended.
+    steps = Counter(event.name for event in events if isinstance(event, StepStarted))
     jobs = Counter(event.step for event in events if isinstance(event, JobStarted))
     records = _former_records(folder / RESULT_FILE)
     kept = {
@@ -51,7 +52,7 @@ def progress_of(folder: Path, journal: Journal) -> Progress:
         for event in ended
         if event.status == Status.SUCCEEDED and event.name in records
     }
-    attempts = jobs | Counter({event.name: event.attempts for event in ended})
+    attempts = steps | jobs | Counter({event.name: event.attempts for event in ended})
     return Progress(kept=kept, attempts=attempts)
 
 

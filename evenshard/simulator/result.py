@@ -2,13 +2,18 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from evenshard.simulator.cluster.injection import FaultPlan
+from evenshard.simulator.processes import finish_if_killed
 from evenshard.simulator.run_folder import RESULT_FILE
+
+KILLED: Final = "InternalFailure: the process that ran this execution was killed."
+"""Why an execution has failed that could not say so itself."""
 
 
 class Status(StrEnum):
@@ -160,10 +165,39 @@ class Result:
 
     def text(self) -> str:
         """result.json, byte for byte."""
-        return json.dumps(self.document(), indent=2, ensure_ascii=False) + "\n"
+        return _text(self.document())
 
     def write(self) -> Path:
         """Write result.json into the run's folder."""
-        file = self.folder / RESULT_FILE
-        file.write_text(self.text(), encoding="utf-8")
-        return file
+        _write_whole(self._file, self.text())
+        self._draft.unlink(missing_ok=True)
+        return self._file
+
+    def write_ahead(self) -> None:
+        """Write what result.json is to say should this process be killed: that it has failed."""
+        document = self.document()
+        running = [step for step in document["steps"] if step["status"] == Status.EXECUTING]
+        for failed in (document, *running):
+            failed["status"], failed["failure_reason"] = Status.FAILED.value, KILLED
+        with suppress(OSError):  # of a full disk: what is to be written there fails by itself
+            _write_whole(self._draft, _text(document))
+        finish_if_killed(self._draft, self._file)
+
+    @property
+    def _file(self) -> Path:
+        return self.folder / RESULT_FILE
+
+    @property
+    def _draft(self) -> Path:
+        return self.folder / f".{RESULT_FILE}"
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _write_whole(file: Path, text: str) -> None:
+    """Write a file that whoever reads it finds as it was or as it is to be."""
+    part = file.with_name(f"{file.name}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)

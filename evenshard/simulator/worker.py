@@ -2,8 +2,8 @@
 
 The folder is the execution's. It holds `job.json`; the worker adds what happens to the journal and
 leaves result.json. SIGTERM means StopPipelineExecution: hosts get as long to save their state as on
-SageMaker; a second SIGTERM ends them at once. So does the end of standard input: whoever started
-the worker holds the other end, and is gone then.
+SageMaker; a second SIGTERM ends them at once. The end of standard input is both, a while apart:
+whoever started the worker holds the other end, and is gone then.
 """
 
 import json
@@ -11,6 +11,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -37,6 +38,8 @@ from evenshard.simulator.workspace import Workspace
 JOB_FILE: Final = "job.json"
 _NOBODY: Final = "local"
 """Key and secret: the emulator asks for some and looks at none."""
+_ALONE_S: Final = 15
+"""How long the hosts may take to stop when the emulator is gone, before they are killed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +179,9 @@ def _end_with_input() -> None:
     while os.read(0, 1024):
         pass
     # To the process and not to this thread: what the main thread waits for is to be interrupted.
+    os.kill(os.getpid(), signal.SIGTERM)
+    # What hosts still save is to go to an endpoint that is gone as well.
+    time.sleep(_ALONE_S)
     os.kill(os.getpid(), signal.SIGTERM)
 
 

@@ -86,6 +86,7 @@ SIMULATOR_ROOMS = {
     "storage": {"training.shards"},
     "cluster": {
         "evenshard.simulator.storage",
+        "evenshard.simulator.marked",
         "evenshard.simulator.processes",
         "training.contract",
         "training.shards",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evenshard.simulator.processes import kill_marked
+from evenshard.simulator.marked import kill_marked
 from tests.simulation.launched import Job, finish, launch, lay, lines, running
 
 pytestmark = pytest.mark.timeout(180)  # TensorFlow starts in every rank; two noisy cores

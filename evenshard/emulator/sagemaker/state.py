@@ -86,13 +86,14 @@ class ExecutionState:
             case JobStarted() | HostReady() | MetricsSeen() | JobEnded():
                 self._enter_job(entry.what, entry.time_s)
             case StopRequested() if self.status == EXECUTING:
-                self._set_running(STOPPING, STOPPING)
+                self.status = STOPPING
+                for one in self._running():
+                    one.status = STOPPING
             case Retried():
                 self.status, self.failure_reason = EXECUTING, None
                 self.steps = {n: s for n, s in self.steps.items() if s.status == SUCCEEDED}
             case RunEnded():
-                self.failure_reason = entry.what.failure_reason
-                self._set_running(entry.what.status, entry.what.status, entry.time_s)
+                self._end(entry.what, entry.time_s)
 
     def _enter_step(self, event: StepStarted | StepEnded, time_s: float) -> None:
         if isinstance(event, StepStarted):
@@ -131,15 +132,17 @@ class ExecutionState:
             job.status, job.ended_s = event.status, time_s
             job.failure_reason, job.properties = event.failure_reason, event.properties
 
-    def _set_running(self, status: str, of_steps: str, ended_s: float | None = None) -> None:
-        """Give the execution a status, and every step and job that has no end yet."""
-        self.status = status
-        for step in self.steps.values():
-            if step.ended_s is None:
-                step.status, step.ended_s = of_steps, ended_s
-        for job in self.jobs.values():
-            if job.ended_s is None:
-                job.status, job.ended_s = of_steps, ended_s
+    def _running(self) -> list[StepState | JobState]:
+        """The steps and jobs that have no end yet."""
+        begun: list[StepState | JobState] = [*self.steps.values(), *self.jobs.values()]
+        return [one for one in begun if one.ended_s is None]
+
+    def _end(self, ended: RunEnded, time_s: float) -> None:
+        """End the execution, and what its process has not ended: it was killed."""
+        self.status, self.failure_reason = ended.status, ended.failure_reason
+        for one in self._running():
+            one.status, one.ended_s = ended.status, time_s
+            one.failure_reason = ended.failure_reason
 
 
 def state_of(entries: Iterable[Entry]) -> ExecutionState:

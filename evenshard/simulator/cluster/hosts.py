@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final
 
-from evenshard.simulator.processes import kill_group, kill_marked, marked_processes, start
+from evenshard.simulator.marked import kill_marked, marked_processes
+from evenshard.simulator.processes import kill_group, start
 from training.contract.layout import BASE_DIR_VARIABLE
 
 LOG_FILE: Final = "log.txt"

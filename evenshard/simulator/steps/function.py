@@ -15,7 +15,7 @@ from evenshard.simulator.deployment.function_runtime import WARNING_PREFIX
 from evenshard.simulator.deployment.functions import FunctionCode
 from evenshard.simulator.errors import DefinitionError, StepFailedError
 from evenshard.simulator.events import Noted
-from evenshard.simulator.processes import clean_environment, kill_group
+from evenshard.simulator.processes import clean_environment, kill_group, start
 from evenshard.simulator.steps.outcome import Outcome, StepRun
 from evenshard.simulator.storage.objects import ObjectStore, object_uri
 from evenshard.simulator.workspace import Workspace
@@ -65,18 +65,13 @@ def _call(
         "calls_aws": code.calls_aws,
     }
     with log_file.open("w", encoding="utf-8") as log:
-        process = subprocess.Popen(
+        process = start(
             # -I: nothing but the function's own folder adds to what it can import.
             # -B: the folder is an asset of the user's assembly, so nothing is written into it.
             [sys.executable, "-I", "-B", function_runtime.__file__],
-            env=_environment(code, workspace),
-            cwd=code.folder,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            encoding="utf-8",
-            start_new_session=True,
+            environment=_environment(code, workspace),
+            working_directory=code.folder,
+            errors=log,
         )
         timer = threading.Timer(limit_s, process.kill)
         timer.start()

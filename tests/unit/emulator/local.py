@@ -3,12 +3,13 @@
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evenshard.emulator.local_aws import local_aws
+from evenshard.emulator.sagemaker.supervisor import WORKER
 from evenshard.emulator.server import Emulator
 from tests.unit.emulator.tiny_pipelines import (
     LAMBDA_TRUST,
@@ -66,6 +67,18 @@ class Local:
             assert time.monotonic() < deadline, steps
             time.sleep(0.1)
         return steps[name]
+
+    def worker(self, arn: str) -> int:
+        """The process id of whoever runs an execution."""
+        execution_id = arn.rpartition("/")[2].encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            with suppress(OSError):  # it is no process, or has ended
+                command = (entry / "cmdline").read_bytes().split(b"\0")
+                if WORKER.encode() in command and command[-2].endswith(execution_id):
+                    found.append(int(entry.name))
+        [process_id] = found
+        return process_id
 
     def put(self, key: str) -> None:
         self.s3.put_object(Bucket="tiny", Key=key, Body=b"x")

@@ -130,15 +130,19 @@ def test_a_second_execution_waits_its_turn_and_can_be_stopped_meanwhile(local: L
 
 
 def test_an_execution_whose_process_is_killed_has_failed(local: Local) -> None:
-    arn = local.start(WaitFor="never")
+    arn = local.start(WaitFor="killed")
     local.wait_for_step(arn, "Look")
-    workers = [pid for pid in _processes() if _runs(pid, arn.rpartition("/")[2])]
-    assert len(workers) == 1
-    os.kill(workers[0], signal.SIGKILL)
+    os.kill(local.worker(arn), signal.SIGKILL)
     described = local.ended(arn)
     assert described["PipelineExecutionStatus"] == "Failed"
     assert described["FailureReason"].startswith("Step failure")
-    assert local.steps(arn)["Look"]["StepStatus"] == "Failed"
+    look = local.steps(arn)["Look"]
+    assert look["StepStatus"] == "Failed"
+    assert "the execution's process ended with code -9" in look["FailureReason"]
+    local.put("killed")
+    local.sagemaker.retry_pipeline_execution(PipelineExecutionArn=arn)
+    assert local.ended(arn)["PipelineExecutionStatus"] == "Succeeded"
+    assert local.steps(arn)["Look"]["AttemptCount"] == 2
 
 
 def test_parameters_and_definition_are_those_of_the_start(local: Local) -> None:
@@ -200,15 +204,3 @@ def test_executions_are_listed_in_pages_the_newest_first(local: Local) -> None:
 
 def _text(definition: Json) -> str:
     return json.dumps(definition)
-
-
-def _processes() -> list[int]:
-    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def _runs(pid: int, execution_id: str) -> bool:
-    try:
-        command = (Path("/proc") / str(pid) / "cmdline").read_bytes()
-    except OSError:
-        return False
-    return b"evenshard.simulator.worker" in command and execution_id.encode() in command

@@ -42,3 +42,16 @@ def test_lines_of_several_writers_do_not_mix(tmp_path: Path) -> None:
     for name in "abc":
         mine = [text for text in texts if text.startswith(name)]
         assert mine == [f"{name}{number} " + name * 2000 for number in range(200)]
+
+
+def test_a_line_that_a_full_disk_has_cut_costs_no_others(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal.jsonl")
+    journal.add(Noted(text="before"))
+    with journal.file.open("a") as file:
+        file.write('{"time_s": 1.0, "kind": "No')
+    journal.add(Noted(text="swallowed"))
+    journal.add(Noted(text="after"))
+    assert [entry.what for entry in journal.entries()] == [
+        Noted(text="before"),
+        Noted(text="after"),
+    ]

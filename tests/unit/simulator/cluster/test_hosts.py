@@ -1,16 +1,20 @@
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from evenshard.repository import ROOT
 from evenshard.simulator.cluster import hosts
 from evenshard.simulator.cluster.hosts import HostCommand, JobTimeoutError, RunningHosts, run_hosts
 from evenshard.simulator.cluster.network import free_ports
-from evenshard.simulator.processes import clean_environment, marked_processes
+from evenshard.simulator.marked import marked_processes
+from evenshard.simulator.processes import clean_environment
 
 # A child in a session of its own, as torchrun starts its ranks: no process group holds it.
 ORPHAN = (
@@ -22,6 +26,9 @@ STUBBORN = (
     "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); "
     "print('up', flush=True); time.sleep(600)"
 )
+
+UNSHUFFLED = "random.SystemRandom.shuffle = lambda *_: None"
+"""All would take the first ports, if they could."""
 
 Make = Callable[..., HostCommand]
 
@@ -203,6 +210,28 @@ def test_children_get_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_too_few_free_ports_are_an_error() -> None:
     with pytest.raises(OSError, match="of 20000 ports are free"):
         free_ports(20_000)
+
+
+def test_no_two_simulators_give_out_the_same_ports() -> None:
+    code = (
+        "from evenshard.simulator.cluster import network; "
+        "print(network.free_ports(60), flush=True); input()"
+    )
+    given = []
+    with ExitStack() as stack:
+        for _ in range(4):
+            process = stack.enter_context(
+                subprocess.Popen(
+                    [sys.executable, "-c", f"import random; {UNSHUFFLED}; {code}"],
+                    env={**os.environ, "PYTHONPATH": str(ROOT)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            assert process.stdout is not None
+            given += json.loads(process.stdout.readline())
+    assert len(set(given)) == 4 * 60
 
 
 def test_free_ports_differ() -> None:
