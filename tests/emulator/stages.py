@@ -4,6 +4,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -24,13 +25,13 @@ from tests.images.store import Store
 
 PREFIX: Final = "evenshard-dev"
 PIPELINE: Final = f"{PREFIX}-pytorch"
-_PARAMETERS: Final = {
+PARAMETERS: Final = {
     "InstanceCount": "2",
     "Epochs": "1",
     "BatchSize": "64",
     "QualityThreshold": "0.5",
 }
-_EXECUTION_LIMIT_S: Final = 240
+_SCRIPT_DOCUMENT: Final = ROOT / "docs" / "start-from-python.md"
 _EVENSHARD: Final = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); import evenshard.cli as cli; cli.main()"
 )
@@ -59,10 +60,15 @@ class Seen:
     """Of the zip that the CDK command line uploaded for the function."""
     images: list[str] = field(default_factory=list)
     """The names under which images were pushed."""
+    lines: list[str] = field(default_factory=list)
+    """What the script of the document printed."""
     execution: dict[str, Any] = field(default_factory=dict)
-    while_running: list[str] = field(default_factory=list)
-    """Statuses of steps, in the order in which they were first listed."""
     steps: list[dict[str, Any]] = field(default_factory=list)
+    jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By step."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """The head of the trained model's object."""
+    packages: list[dict[str, Any]] = field(default_factory=list)
     package: dict[str, Any] = field(default_factory=dict)
 
     @contextmanager
@@ -85,7 +91,7 @@ def play_stages(folder: Path) -> Seen:
         (folder / name).mkdir()
     with ExitStack() as stack:
         store = _image_store(stack, folder / "images")
-        server = stack.enter_context(local_aws(state_folder=folder / "state"))
+        server = stack.enter_context(local_aws(state_folder=folder / "state", devices_per_host=2))
         app = cdk_app(folder / "app", server, None if store is None else cdk_variables(store))
         deployed = Deployed(server=server, assembly=app.assembly)
         _deploy(seen, app, deployed)
@@ -124,32 +130,38 @@ def _train(seen: Seen, app: CdkApp, server: Emulator) -> None:
     with seen.measured("data"):
         target = f"s3://{bucket}/data/"
         app.run([sys.executable, "-c", _EVENSHARD, str(ROOT), "data", target, "--shards", "4"])
-    sagemaker = server.client("sagemaker")
+    script = app.folder / "start.py"
+    [text] = re.findall(r"```python\n(.*?)```", _SCRIPT_DOCUMENT.read_text("utf-8"), re.DOTALL)
+    script.write_text(text, encoding="utf-8")
+    pairs = [f"{name}={value}" for name, value in PARAMETERS.items()]
     with seen.measured("execution"):
-        arn = sagemaker.start_pipeline_execution(
-            PipelineName=PIPELINE,
-            PipelineParameters=[{"Name": k, "Value": v} for k, v in _PARAMETERS.items()],
-        )["PipelineExecutionArn"]
-        _watch(seen, sagemaker, arn)
-    if seen.execution["PipelineExecutionStatus"] == "Succeeded":
-        model = seen.steps[-1]["Metadata"]["RegisterModel"]["Arn"]
-        sagemaker.update_model_package(ModelPackageArn=model, ModelApprovalStatus="Approved")
-        seen.package = sagemaker.describe_model_package(ModelPackageName=model)
+        seen.lines = app.run([sys.executable, str(script), PIPELINE, *pairs]).splitlines()
+    _look(seen, server)
 
 
-def _watch(seen: Seen, sagemaker: Any, arn: str) -> None:  # noqa: ANN401 - a boto3 client
-    deadline_s = time.monotonic() + _EXECUTION_LIMIT_S
-    status = "Executing"
-    while status == "Executing" and time.monotonic() < deadline_s:
-        time.sleep(1)
-        seen.execution = sagemaker.describe_pipeline_execution(PipelineExecutionArn=arn)
-        status = seen.execution["PipelineExecutionStatus"]
-        listed = sagemaker.list_pipeline_execution_steps(
-            PipelineExecutionArn=arn, SortOrder="Ascending"
-        )
-        seen.steps = listed["PipelineExecutionSteps"]
-        lines = [f"{step['StepName']} {step['StepStatus']}" for step in seen.steps]
-        seen.while_running += [line for line in lines if line not in seen.while_running]
+def _look(seen: Seen, server: Emulator) -> None:
+    """Ask for all that is known of the execution."""
+    sagemaker, arn = server.client("sagemaker"), seen.lines[0]
+    seen.execution = sagemaker.describe_pipeline_execution(PipelineExecutionArn=arn)
+    listed = sagemaker.list_pipeline_execution_steps(
+        PipelineExecutionArn=arn, SortOrder="Ascending"
+    )
+    seen.steps = listed["PipelineExecutionSteps"]
+    [trained] = sagemaker.list_training_jobs()["TrainingJobSummaries"]
+    [evaluated] = sagemaker.list_processing_jobs()["ProcessingJobSummaries"]
+    seen.jobs = {
+        "Train": sagemaker.describe_training_job(TrainingJobName=trained["TrainingJobName"]),
+        "Evaluate": sagemaker.describe_processing_job(
+            ProcessingJobName=evaluated["ProcessingJobName"]
+        ),
+    }
+    uri = seen.jobs["Train"]["ModelArtifacts"]["S3ModelArtifacts"]
+    bucket, _, key = uri.removeprefix("s3://").partition("/")
+    seen.model = server.client("s3").head_object(Bucket=bucket, Key=key)
+    listed = sagemaker.list_model_packages(ModelPackageGroupName=PIPELINE)
+    seen.packages = listed["ModelPackageSummaryList"]
+    name = seen.packages[0]["ModelPackageArn"]
+    seen.package = sagemaker.describe_model_package(ModelPackageName=name)
 
 
 def _change(seen: Seen, app: CdkApp, deployed: Deployed) -> None:

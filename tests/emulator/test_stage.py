@@ -4,12 +4,13 @@ The stages run once, in order; each test holds what one of them left against wha
 """
 
 import json
+import re
 import sys
 from typing import Any, Final
 
 import pytest
 
-from tests.emulator.stages import PIPELINE, PREFIX, Seen, play_stages
+from tests.emulator.stages import PARAMETERS, PIPELINE, PREFIX, Seen, play_stages
 from tests.images.needs import need_images
 
 pytestmark = pytest.mark.timeout(600)  # the first test waits for all the stages
@@ -118,12 +119,51 @@ def test_alarms_and_rules_lead_to_the_topic(stage: Seen) -> None:
     assert stage.answers["AWS::SNS::Topic"][topic]["KmsMasterKeyId"]
 
 
-def test_an_execution_with_changed_parameters_trains_evaluates_and_registers(stage: Seen) -> None:
-    assert stage.execution["PipelineExecutionStatus"] == "Succeeded", stage.steps
+def test_the_script_shows_steps_metrics_and_the_approved_model(stage: Seen) -> None:
+    assert f":pipeline/{PIPELINE}/execution/" in stage.lines[0]
+    for step in _STEPS:
+        assert f"{step} Succeeded" in stage.lines
+    assert "Train Executing" in stage.lines, "no step was seen while it ran"
+    metrics = {line.split()[0] for line in stage.lines if line.startswith("  ")}
+    assert {"train:loss", "validation:accuracy"} <= metrics
+    assert re.fullmatch(rf"arn:.*:model-package/{PIPELINE}/1 Approved", stage.lines[-1])
+
+
+def test_the_execution_trains_evaluates_and_registers(stage: Seen) -> None:
+    assert stage.execution["PipelineExecutionStatus"] == "Succeeded"
     assert [step["StepName"] for step in stage.steps] == _STEPS
-    assert "Train Executing" in stage.while_running
-    assert stage.package["ModelApprovalStatus"] == "Approved"
+    for name, kind in (("Train", "TrainingJob"), ("Evaluate", "ProcessingJob")):
+        [step] = [one for one in stage.steps if one["StepName"] == name]
+        arn = step["Metadata"][kind]["Arn"]
+        assert arn == stage.jobs[name][f"{kind}Arn"]
+        assert arn.rpartition("/")[2] == stage.jobs[name][f"{kind}Name"].lower()
+
+
+def test_the_training_job_is_described_as_on_aws(stage: Seen) -> None:
+    job = stage.jobs["Train"]
+    assert job["TrainingJobStatus"] == job["SecondaryStatus"] == "Completed"
+    assert job["ResourceConfig"]["InstanceCount"] == 2
+    assert job["HyperParameters"]["epochs"] == PARAMETERS["Epochs"]
+    [train, _] = job["InputDataConfig"]
+    source = train["DataSource"]["S3DataSource"]
+    assert source["S3DataDistributionType"] == "ShardedByS3Key"
+    assert job["TrainingStartTime"] < job["TrainingEndTime"]
+    assert stage.model["ServerSideEncryption"] == "aws:kms"
+
+
+def test_the_evaluation_says_its_last_words(stage: Seen) -> None:
+    job = stage.jobs["Evaluate"]
+    assert job["ProcessingJobStatus"] == "Completed"
+    assert "accuracy" in job["ExitMessage"]
+
+
+def test_the_package_keeps_the_datas_digest_when_it_is_approved(stage: Seen) -> None:
+    [summary] = stage.packages
+    assert summary["ModelApprovalStatus"] == stage.package["ModelApprovalStatus"] == "Approved"
     assert stage.package["ModelPackageGroupName"] == PIPELINE
+    properties = stage.package["CustomerMetadataProperties"]
+    assert properties["execution"] == stage.lines[0].rpartition("/")[2]
+    assert re.fullmatch(r"[0-9a-f]{16,64}", properties["data_digest"])
 
 
 def test_the_same_deployment_again_changes_nothing(stage: Seen) -> None:
