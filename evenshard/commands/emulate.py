@@ -63,9 +63,10 @@ def _serving(port: int, devices_per_host: int) -> "Iterator[Emulator]":
         try:
             server = stack.enter_context(local_aws(port=port, devices_per_host=devices_per_host))
         except OSError as error:
+            reason = str(error.strerror).partition(" (")[0]  # the port, repeated, is in brackets
             raise UsageError(
-                f"--port {port} cannot be served: {error.strerror}. Give another one; 0 takes any "
-                "that is free."
+                f"--port {port} cannot be served: {reason}. Give another one; 0 takes any that is "
+                "free."
             ) from error
         yield server
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from evenshard.emulator.function_code import function_code, teach_function_code
 from evenshard.emulator.model_packages import teach_model_packages
 from evenshard.emulator.pipelines import pipelines_kept_while, teach_pipelines
+from evenshard.emulator.refusals import teach_refusals
 from evenshard.emulator.sagemaker import ControlPlane
 from evenshard.emulator.sagemaker.control_plane import AT_ONCE
 from evenshard.emulator.server import Emulator
@@ -36,6 +37,7 @@ def local_aws(
     teach_function_code()
     teach_model_packages()
     teach_pipelines()
+    teach_refusals()
     with ExitStack() as stack:
         plane = ControlPlane(
             state_folder=state_folder, devices_per_host=devices_per_host, at_once=at_once

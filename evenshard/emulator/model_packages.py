@@ -6,8 +6,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from moto.core.responses import ActionResult, EmptyResult
-from moto.sagemaker.exceptions import ValidationError
-from moto.sagemaker.models import ModelPackageGroup, SageMakerModelBackend
+from moto.sagemaker.exceptions import ConflictException, ValidationError
+from moto.sagemaker.models import ModelPackage, ModelPackageGroup, SageMakerModelBackend
 from moto.sagemaker.responses import SageMakerResponse
 
 
@@ -21,7 +21,9 @@ def teach_model_packages() -> None:
     backend.create_model_package = _counting_on(  # type: ignore[method-assign] # see above
         backend.create_model_package
     )
+    backend.describe_model_package = _described  # type: ignore[method-assign] # see above
     response.delete_model_package = _delete_model_package  # type: ignore[attr-defined] # it has none
+    response.delete_model_package_group = _delete_group  # type: ignore[attr-defined] # the same
 
 
 def _keeping_metadata(original: Any) -> Any:  # noqa: ANN401 - a method of many arguments, passed on
@@ -89,11 +91,50 @@ def _counting_on(original: Any) -> Any:  # noqa: ANN401 - a method of many argum
 
 def _delete_model_package(self: SageMakerResponse) -> ActionResult:
     """DeleteModelPackage, which moto lacks."""
-    name = self._get_param("ModelPackageName")
     backend: SageMakerModelBackend = self.sagemaker_backend
-    package = backend.model_packages.get(name)
-    if package is None:
-        raise ValidationError(message=f"Model package {name} does not exist.")
+    package = _described(backend, self._get_param("ModelPackageName"))
     del backend.model_packages[package.arn]
     backend.model_package_name_mapping.pop(package.arn, None)
     return EmptyResult()
+
+
+def _described(self: SageMakerModelBackend, model_package_name: str) -> ModelPackage:
+    """Find a package by its ARN, or by its name where it is in no group."""
+    arn = self.model_package_name_mapping.get(model_package_name, model_package_name)
+    if arn not in self.model_packages:
+        raise ValidationError(
+            f"Model package {model_package_name} does not exist. list-model-packages says which "
+            "there are."
+        )
+    return self.model_packages[arn]
+
+
+def _delete_group(self: SageMakerResponse) -> ActionResult:
+    """DeleteModelPackageGroup, which moto lacks."""
+    backend: SageMakerModelBackend = self.sagemaker_backend
+    delete_group(backend, self._get_param("ModelPackageGroupName"))
+    return EmptyResult()
+
+
+def delete_group(backend: SageMakerModelBackend, name: str) -> None:
+    """Delete a model package group.
+
+    Args:
+        backend: moto's.
+        name: of the group, or its ARN.
+
+    Raises:
+        ValidationError: there is none.
+        ConflictException: it has versions.
+    """
+    name = name.rpartition("/")[2]
+    if name not in backend.model_package_groups:
+        raise ValidationError(f"Model package group {name} does not exist.")
+    packages = backend.model_packages.values()
+    versions = [one.arn for one in packages if one.model_package_group_name == name]
+    if versions:
+        raise ConflictException(
+            f"Model package group {name} holds {len(versions)} model package(s): "
+            f"{', '.join(versions)}. Delete them first."
+        )
+    del backend.model_package_groups[name]

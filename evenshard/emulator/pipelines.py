@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from moto.sagemaker import models
-from moto.sagemaker.exceptions import ConflictException, ResourceNotFound
+from moto.sagemaker.exceptions import ConflictException, ResourceNotFound, ValidationError
 from moto.sagemaker.models import FakePipeline, SageMakerModelBackend
 
 Running = Callable[[str], Sequence[str]]
@@ -22,6 +22,9 @@ def teach_pipelines() -> None:
     vars(models)["load_pipeline_definition_from_s3"] = _as_text(
         vars(models)["load_pipeline_definition_from_s3"]
     )
+    backend = SageMakerModelBackend
+    backend.create_pipeline = _checked(backend.create_pipeline)  # type: ignore[method-assign] # see above
+    backend.update_pipeline = _checked(backend.update_pipeline)  # type: ignore[method-assign] # see above
 
 
 def _found(pipelines: Mapping[str, FakePipeline], pipeline_name: str) -> FakePipeline:
@@ -43,6 +46,32 @@ def _as_text(load: Callable[..., Any]) -> Callable[..., str]:
         return json.dumps(load(*given, **named))
 
     return load_text
+
+
+def check_definition(pipeline: str, text: str) -> None:
+    """Refuse what no execution could read. What it says is judged when one starts.
+
+    Raises:
+        ValidationError: it is no JSON object.
+    """
+    try:
+        definition = json.loads(text)
+    except ValueError as error:
+        raise ValidationError(f"{pipeline}: the definition is no JSON: {error}") from error
+    if not isinstance(definition, dict):
+        raise ValidationError(f"{pipeline}: the definition is no JSON object.")
+
+
+def _checked(change: Callable[..., Any]) -> Callable[..., Any]:
+    """Check the definition that a pipeline is made or updated with: moto takes any text."""
+
+    @functools.wraps(change)
+    def check(self: SageMakerModelBackend, pipeline_name: str, **named: Any) -> Any:  # noqa: ANN401 - passed on
+        if named.get("pipeline_definition"):
+            check_definition(pipeline_name, named["pipeline_definition"])
+        return change(self, pipeline_name, **named)
+
+    return check
 
 
 @contextmanager

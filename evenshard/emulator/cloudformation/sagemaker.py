@@ -1,13 +1,13 @@
 """SageMaker's pipelines and model package groups."""
 
-import json
 from typing import Any, ClassVar, Self
 
-from moto.cloudformation.exceptions import ValidationError
 from moto.core.common_models import CloudFormationModel
 from moto.sagemaker.models import SageMakerModelBackend, sagemaker_backends
 
 from evenshard.emulator.cloudformation.resource import Deployed, Place
+from evenshard.emulator.model_packages import delete_group
+from evenshard.emulator.pipelines import check_definition
 
 
 class PipelineResource(Deployed, CloudFormationModel):
@@ -54,11 +54,7 @@ class PipelineResource(Deployed, CloudFormationModel):
 
     def _described(self) -> dict[str, Any]:
         body = self.properties["PipelineDefinition"]["PipelineDefinitionBody"]
-        try:
-            json.loads(body)
-        except ValueError as error:
-            problem = f"{self.name}: PipelineDefinitionBody is no JSON: {error}"
-            raise ValidationError(message=problem) from error
+        check_definition(self.name, body)
         return {
             "pipeline_display_name": self.properties.get("PipelineDisplayName"),
             "pipeline_definition": body,
@@ -90,19 +86,9 @@ class ModelPackageGroupResource(Deployed, CloudFormationModel):
         """Delete the group.
 
         Raises:
-            ValidationError: it has versions, as in the service.
+            ConflictException: it has versions, as in the service.
         """
-        backend = _backend(self.place)
-        group = self.name
-        versions = [
-            package
-            for package in backend.model_packages.values()
-            if package.model_package_group_name == group
-        ]
-        if versions:
-            problem = f"{group} holds {len(versions)} model package(s). Delete them first."
-            raise ValidationError(message=problem)
-        backend.model_package_groups.pop(group, None)
+        delete_group(_backend(self.place), self.name)
 
     @property
     def ModelPackageGroupArn(self) -> str:  # noqa: N802 - the attribute's name in CloudFormation

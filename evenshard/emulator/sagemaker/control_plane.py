@@ -137,6 +137,8 @@ def _operations(executions: Executions, jobs: Jobs) -> Mapping[str, _Operation]:
         "RetryPipelineExecution": executions.retry,
         "DescribeTrainingJob": lambda r, caller: jobs.describe(TRAINING, r, caller.region),
         "DescribeProcessingJob": lambda r, caller: jobs.describe(PROCESSING, r, caller.region),
+        "StopTrainingJob": lambda r, caller: jobs.stop(TRAINING, r, caller.region),
+        "StopProcessingJob": lambda r, caller: jobs.stop(PROCESSING, r, caller.region),
         "ListTrainingJobs": lambda r, caller: jobs.listed(TRAINING, r, caller.region),
         "ListProcessingJobs": lambda r, caller: jobs.listed(PROCESSING, r, caller.region),
     }

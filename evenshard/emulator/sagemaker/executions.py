@@ -100,7 +100,6 @@ class Executions:
             "ParallelismConfiguration": request.get(
                 "ParallelismConfiguration", pipeline.parallelism
             ),
-            "RoleArn": pipeline.role_arn,
         }
         record = ExecutionRecord(
             folder=folder,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evenshard.emulator.sagemaker.errors import NOT_FOUND, ServiceError
+from evenshard.emulator.sagemaker.errors import INVALID, NOT_FOUND, ServiceError
 from evenshard.emulator.sagemaker.pages import page_of
 from evenshard.emulator.sagemaker.records import ExecutionRecord, ExecutionRecords
 from evenshard.emulator.sagemaker.requests import only, service_model
@@ -65,12 +65,26 @@ class Jobs:
 
     def describe(self, kind: JobKind, request: Json, region: str) -> Json:
         """Answer DescribeTrainingJob or DescribeProcessingJob."""
+        job, _ = self._job(kind, request, region)
+        extra = _training(job) if kind is TRAINING else _processing(job)
+        return _asked_for(job, kind) | _described(job, kind) | extra
+
+    def stop(self, kind: JobKind, request: Json, region: str) -> Json:
+        """Refuse StopTrainingJob or StopProcessingJob: the simulator stops executions only."""
+        job, record = self._job(kind, request, region)
+        raise ServiceError(
+            INVALID,
+            f"{job.name} is {job.status}, and here it is stopped with its execution only: "
+            f"stop-pipeline-execution --pipeline-execution-arn {record.arn}",
+        )
+
+    def _job(self, kind: JobKind, request: Json, region: str) -> tuple[JobState, ExecutionRecord]:
+        """The job that a request names, and its execution."""
         name = request[f"{kind.prefix}JobName"]
         for record in self._of(region):
             job = record.state().jobs.get(name)
             if job is not None and f":{kind.word}/" in job.arn:
-                extra = _training(job) if kind is TRAINING else _processing(job)
-                return _asked_for(job, kind) | _described(job, kind) | extra
+                return job, record
         raise ServiceError(
             NOT_FOUND,
             f"There is no {kind.word} {name} in {region}. Jobs here are steps of executions: "

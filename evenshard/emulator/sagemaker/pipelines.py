@@ -19,7 +19,6 @@ class DeployedPipeline:
     name: str
     arn: str
     definition: str
-    role_arn: str
     parallelism: Mapping[str, Any] | None
 
 
@@ -50,7 +49,6 @@ class DeployedPipelines:
             name=found["PipelineName"],
             arn=found["PipelineArn"],
             definition=found["PipelineDefinition"],
-            role_arn=found["RoleArn"],
             parallelism=found.get("ParallelismConfiguration"),
         )
 

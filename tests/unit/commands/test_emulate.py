@@ -85,7 +85,7 @@ def test_a_port_that_is_taken_is_wrong_usage(
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert _exit_code(monkeypatch, tmp_path, "--port", str(port)) == 2
-    assert f"--port {port} cannot be served" in capsys.readouterr().err
+    assert f"--port {port} cannot be served: Address already in use. G" in capsys.readouterr().err
 
 
 def _exit_code(monkeypatch: pytest.MonkeyPatch, folder: Path, *options: str) -> object:

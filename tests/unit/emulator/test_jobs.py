@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from botocore.validate import ParamValidator
 
-from evenshard.emulator.sagemaker.errors import ServiceError
+from evenshard.emulator.sagemaker.errors import INVALID, ServiceError
 from evenshard.emulator.sagemaker.jobs import PROCESSING, TRAINING, JobKind, Jobs
 from evenshard.emulator.sagemaker.records import ExecutionRecord, ExecutionRecords
 from evenshard.emulator.sagemaker.requests import service_model
@@ -127,6 +127,13 @@ def test_a_failed_job_says_why(tmp_path: Path) -> None:
     found = described(jobs_of(tmp_path, [*STARTED, READY, failed]))
     assert found["FailureReason"] == reason
     assert found["SecondaryStatusTransitions"][-1]["StatusMessage"] == reason
+
+
+def test_a_job_is_stopped_with_its_execution_only(tmp_path: Path) -> None:
+    jobs = jobs_of(tmp_path, [*STARTED, READY])
+    with pytest.raises(ServiceError, match=f"{TRAIN} is InProgress.*p/execution/abc$") as error:
+        jobs.stop(TRAINING, {"TrainingJobName": TRAIN}, REGION)
+    assert error.value.code == INVALID
 
 
 def test_every_try_has_a_job_of_its_own(tmp_path: Path) -> None:

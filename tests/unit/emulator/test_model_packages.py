@@ -66,3 +66,12 @@ def test_versions_that_are_made_at_once_have_numbers_of_their_own(sagemaker: Cli
         arns = set(pool.map(lambda _: create(sagemaker), range(24)))
     assert len(arns) == 24
     assert sorted(numbers(sagemaker)) == list(range(1, 25))
+
+
+def test_a_group_goes_when_its_versions_are_gone(sagemaker: Client) -> None:
+    arn = create(sagemaker)
+    with pytest.raises(sagemaker.exceptions.ConflictException, match=f"1 model package.*{arn}"):
+        sagemaker.delete_model_package_group(ModelPackageGroupName="spam")
+    sagemaker.delete_model_package(ModelPackageName=arn)
+    sagemaker.delete_model_package_group(ModelPackageGroupName="spam")
+    assert sagemaker.list_model_package_groups()["ModelPackageGroupSummaryList"] == []
