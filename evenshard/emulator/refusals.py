@@ -11,7 +11,7 @@ from moto.core.exceptions import ServiceException
 from moto.sagemaker.exceptions import SagemakerClientError
 from moto.sagemaker.responses import SageMakerResponse
 
-_Answer = tuple[int, dict[str, Any], str]
+_Answer = tuple[int, dict[str, Any], str | bytes]
 _REPEATED: Final = re.compile(r"An error occ?urred \(\w+\) when calling the \w+ operation: ")
 """What clients put before a message themselves, and moto puts into some."""
 _log = logging.getLogger("evenshard.emulator")

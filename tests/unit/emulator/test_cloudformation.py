@@ -100,7 +100,7 @@ def test_a_pipeline_is_made_changed_and_deleted(connect: Connect) -> None:
 def test_a_definition_that_is_no_json_is_refused(connect: Connect) -> None:
     broken = _pipeline("broken")
     broken["Properties"]["PipelineDefinition"]["PipelineDefinitionBody"] = "{"
-    with pytest.raises(ClientError, match="broken: PipelineDefinitionBody is no JSON"):
+    with pytest.raises(ClientError, match="broken: the definition is no JSON: "):
         _create(connect, "broken", {"Pipeline": broken})
 
 
