@@ -1,0 +1,1 @@
+"""Programs that simulated hosts run."""
