@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from training.checkpoints import (
     Keeper,
     KeeperSettings,
 )
-from training.checkpoints.index import saved_steps
+from training.checkpoints.index import INDEX_FILE, saved_steps, step_folder
 
 EPOCHS = 3
 STEPS = 7
@@ -65,6 +66,7 @@ class Run:
     """Calls of the rank's loop before it is told."""
     every_s: float = math.inf
     seed: int = 7
+    saving: Callable[[Group, int], None] = lambda _group, _step: None
 
     def train(self, group: Group) -> tuple[list[int], JobStoppedError | None]:
         toy, calls = Toy(group.rank), 0
@@ -79,7 +81,9 @@ class Run:
             keep=2,
             every_s=self.every_s,
         )
-        keeper = Keeper(settings, group, toy, is_told_to_stop=is_told)
+        keeper = Keeper(
+            settings, group, toy, is_told_to_stop=is_told, saving=partial(self.saving, group)
+        )
         try:
             keeper.restore()
             for epoch in range(keeper.progress.epoch, EPOCHS):
@@ -122,6 +126,20 @@ def test_an_uninterrupted_training_saves_after_every_epoch(tmp_path: Path) -> No
     results = on_ranks(Run(fresh_disks(tmp_path)).train)
     assert results == [(weights, None) for weights in EXPECTED]
     assert saved_steps(tmp_path / "algo-2") == [3 * STEPS, 2 * STEPS]
+
+
+def test_every_rank_tells_when_it_has_written_and_no_index_is(tmp_path: Path) -> None:
+    disks = fresh_disks(tmp_path)
+    seen: list[tuple[int, int, bool]] = []
+
+    def saving(group: Group, step: int) -> None:
+        folder = step_folder(disks(group), step)
+        assert (folder / f"rank-{group.rank:05}.txt").exists()
+        seen.append((step, group.rank, (folder / INDEX_FILE).exists()))
+
+    on_ranks(Run(disks, saving=saving).train)
+    epochs = (STEPS, 2 * STEPS, 3 * STEPS)
+    assert sorted(seen) == [(step, rank, False) for step in epochs for rank in range(4)]
 
 
 @pytest.mark.parametrize("told_at", [1, 5, 7, 8, 9, 10, 11, 16, 18, 29])
