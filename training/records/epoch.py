@@ -13,12 +13,16 @@ from training.records.prefetch import finished_ahead, prefetched
 from training.records.segment import Place, Segment
 from training.records.settings import LoaderSettings
 from training.records.state import RankState
-from training.records.windows import WindowPlace, WindowReader
+from training.records.windows import ChunkSize, WindowPlace, WindowReader
 from training.records.workers import mapped
 
 CHUNK_RECORDS = 8192
 """Records copied out of a window at once where batches are smaller. To be handed a chunk takes a
 step longer than to cut a batch off one: with 32 records a batch, far fewer than one step in 100."""
+
+CHUNK_BYTES = 2 << 20
+"""Bytes copied out of a window at once where batches are smaller: what allocators keep for the next
+chunk, and the processor's caches until it is used."""
 
 WINDOWS_AHEAD = 1
 """Windows read ahead of the one whose records are copied."""
@@ -136,7 +140,7 @@ def read_batches(
         # With Python objects to be made, a second thread waits for the interpreter more than it
         # gains.
         windows = prefetched(windows, ahead=WINDOWS_AHEAD)
-    chunks = reader.chunks(windows, chunk_records=max(CHUNK_RECORDS // size, 1) * size)
+    chunks = reader.chunks(windows, size=ChunkSize(size, CHUNK_RECORDS, CHUNK_BYTES))
     demand = Demand()
     convert = partial(converted, output=output, demand=demand)
     made: Iterator[Converted] = (convert(chunk) for chunk in chunks)

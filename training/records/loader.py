@@ -14,6 +14,7 @@ from training.records.errors import StateError
 from training.records.formats.protocol import ShardFormat, ShardIndex
 from training.records.formats.registry import make_format
 from training.records.holdings import digest_name
+from training.records.indexing import index_shards
 from training.records.order import OrderKey
 from training.records.resume import HostBlocks, Resumption, resume
 from training.records.segment import Segment, make_segment
@@ -36,7 +37,7 @@ class RecordLoader:
 
     The parts of a host hold each of its records once per epoch. Memory is that of two windows
     (`window_blocks` x `block_bytes`, plus what a line longer than a block needs), 40 bytes per
-    block, and one open file.
+    block, and two open files.
 
     Attributes:
         shards: What the host holds.
@@ -101,7 +102,7 @@ class RecordLoader:
             return count_together(
                 self.shards, self.format, sharing, part=self.part, parts=self.parts
             )
-        return [self.format.index(shard, count=self.settings.count) for shard in self.shards]
+        return index_shards(self.shards, self.format, count=self.settings.count)
 
     def epoch(self, epoch: int) -> RecordEpoch:
         """Iterate over this part's batches of one epoch, counted from 0.

@@ -29,16 +29,29 @@ class BlockTable:
 
     def refs(self, numbers: NDArray[np.int64]) -> list[BlockRef]:
         """Return the blocks with these numbers."""
-        shard_numbers = np.searchsorted(self.layout.first_blocks, numbers, side="right") - 1
-        # Each shard before has one bound more than blocks.
-        starts = self.bounds[numbers + shard_numbers]
-        stops = self.bounds[numbers + shard_numbers + 1]
+        shard_numbers, starts, stops = self._places(numbers)
         return [
             BlockRef(self.shards[shard], start, stop)
             for shard, start, stop in zip(
                 shard_numbers.tolist(), starts.tolist(), stops.tolist(), strict=True
             )
         ]
+
+    def bytes_of(self, numbers: NDArray[np.int64]) -> int:
+        """Return about how many bytes the records of the blocks with these numbers take."""
+        if self.layout.sizes is not None:
+            return int(self.layout.sizes[numbers].sum())
+        _, starts, stops = self._places(numbers)
+        return int((stops - starts).sum())
+
+    def _places(
+        self, numbers: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the shard of each block, where it starts and where it stops."""
+        shard_numbers = np.searchsorted(self.layout.first_blocks, numbers, side="right") - 1
+        # Each shard before has one bound more than blocks.
+        firsts = numbers + shard_numbers
+        return shard_numbers, self.bounds[firsts], self.bounds[firsts + 1]
 
 
 def make_table(

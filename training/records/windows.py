@@ -41,6 +41,19 @@ class Window(NamedTuple):
     records: Records
 
 
+class ChunkSize(NamedTuple):
+    """How large chunks are: whole batches, one of them at least, and otherwise at most this."""
+
+    batch_size: int
+    records: int
+    content_bytes: int
+
+    def records_of(self, records: int, content_bytes: int) -> int:
+        """Return the records of a chunk where so many take so many bytes."""
+        fit = self.content_bytes * records // max(content_bytes, 1)
+        return max(min(fit, self.records) // self.batch_size, 1) * self.batch_size
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowReader:
     """Reads the windows of one order."""
@@ -87,15 +100,17 @@ class WindowReader:
         return unused[self.order.permutation(number, len(unused))]
 
     def chunks(
-        self, windows: Iterable[tuple[Window, Piece]], *, chunk_records: int
+        self, windows: Iterable[tuple[Window, Piece]], *, size: ChunkSize
     ) -> Iterator[Chunk]:
         """Copy the records of windows, in the epoch's order, into chunks.
 
         Args:
             windows: And the piece of each that is wanted.
-            chunk_records: Of each chunk, 1 or more; fewer where a piece ends.
+            size: Of each chunk; fewer records where a piece ends.
         """
         for window, piece in windows:
+            records = int(window.place.lengths.sum())
+            chunk_records = size.records_of(records, self.table.bytes_of(window.blocks))
             indices = self.indices(window)
             last = len(indices) if piece.last is None else piece.last
             for first in range(piece.first, last, chunk_records):

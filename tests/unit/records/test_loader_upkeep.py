@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from tests.unit.records.host_data import host_loaders, ids_of, numbered, small_blocks, write_shards
 from training.records import RecordLoader
+from training.records import epoch as epoch_module
+from training.records.formats.lines import LineRecords, LineRows
 from training.records.formats.protocol import BlockRef
 from training.records.table import BlockTable
 
@@ -104,3 +106,31 @@ def test_twenty_thousand_shards_need_few_open_files(tmp_path: Path) -> None:
     command = [sys.executable, "-c", program, str(tmp_path)]
     result = subprocess.run(command, capture_output=True, text=True, check=False, timeout=110)
     assert (result.stdout, result.stderr) == ("20000\n", "")
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "chunk_records", "chunk_bytes", "expected"),
+    [(4, 10, 1 << 20, 8), (1, 10, 1 << 20, 10), (16, 10, 1 << 20, 16), (2, 100, 170, 4)],
+)
+def test_chunks_are_whole_batches_of_so_many_records_and_bytes(
+    host: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    batch_size: int,
+    chunk_records: int,
+    chunk_bytes: int,
+    expected: int,
+) -> None:
+    taken: list[int] = []
+
+    def noted(records: LineRecords, indices: NDArray[np.int64]) -> LineRows:
+        taken.append(len(indices))
+        return take(records, indices)
+
+    take = LineRecords.take
+    monkeypatch.setattr(LineRecords, "take", noted)
+    monkeypatch.setattr(epoch_module, "CHUNK_RECORDS", chunk_records)
+    monkeypatch.setattr(epoch_module, "CHUNK_BYTES", chunk_bytes)
+    (loader,) = host_loaders(host, small_blocks(batch_size=batch_size, window_blocks=1000))
+    assert sum(len(batch) for batch in loader.epoch(0)) == sum(taken)
+    # The last chunk of a window has what is left; the first windows are short.
+    assert max(taken) == expected

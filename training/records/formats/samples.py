@@ -145,12 +145,28 @@ class SampleRows:
     def _dicts(self) -> list[dict[str, Any]]:
         """Return the parts of each sample by their endings, and its key."""
         contents = self._parts.content.to_pylist()
+        keys = self._keys.to_pylist()
+        common = self._common_endings()
+        if common:
+            columns = [contents[number :: len(common)] for number in range(len(common))]
+            names = (KEY, *common)
+            return [dict(zip(names, row, strict=True)) for row in zip(keys, *columns, strict=True)]
         endings = [self._source.endings[number] for number in self._parts.endings.tolist()]
         bounds = pairwise(self._parts.firsts.tolist())
         return [
             {KEY: key, **dict(zip(endings[first:last], contents[first:last], strict=True))}
-            for key, (first, last) in zip(self._keys.to_pylist(), bounds, strict=True)
+            for key, (first, last) in zip(keys, bounds, strict=True)
         ]
+
+    def _common_endings(self) -> list[str]:
+        """Return the endings of each sample where all have the same, in one order; else none."""
+        _, endings, firsts = self._parts
+        if not len(self) or len(endings) % len(self):
+            return []
+        of_samples = endings.reshape(len(self), -1)
+        if (np.diff(firsts) != of_samples.shape[1]).any() or (of_samples != of_samples[0]).any():
+            return []
+        return [self._source.endings[number] for number in of_samples[0].tolist()]
 
     def _packed(self) -> dict[str, Packed]:
         """Return the parts of each ending, sample by sample.

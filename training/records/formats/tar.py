@@ -5,7 +5,6 @@ The members `key.ending` with one key, which follow each other, are one sample.
 
 from collections.abc import Sequence
 from itertools import groupby, pairwise
-from mmap import mmap
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +17,15 @@ from training.records.formats.tables import as_arrow
 from training.records.formats.tar_headers import UNIT_BYTES
 from training.records.formats.tar_index import index_archive
 from training.records.formats.tar_samples import walk_block
+from training.records.mapped import MappedPool
 from training.records.reading import fill, open_shard
 from training.records.shards import Shard
+
+WINDOW_BYTES = 17 << 20
+"""Least size of the memory for a window: enough for one of the usual size."""
+
+SPARE_WINDOWS = 2
+"""Memory kept for the next windows."""
 
 
 def make(_: str, settings: FormatSettings) -> "TarFormat":
@@ -39,6 +45,7 @@ class TarFormat:
         self._block_bytes = block_bytes
         # Tables have a column for each, whether it occurs in them or not.
         self._endings: set[bytes] = set()
+        self._windows = MappedPool(least_bytes=WINDOW_BYTES, spares=SPARE_WINDOWS)
 
     def index(self, shard: Shard, *, count: bool) -> ShardIndex:  # noqa: ARG002 - always known
         """Go from header to header; what lies between large ones is not read. See ShardFormat.
@@ -55,9 +62,7 @@ class TarFormat:
     def read(self, blocks: Sequence[BlockRef]) -> SampleRecords:
         """Read some runs of samples, with one file open at a time; see ShardFormat."""
         bounds = np.cumsum([0] + [block.stop - block.start for block in blocks])
-        # Mapped: such memory goes back at once when it is let go.
-        size = int(bounds[-1])
-        content = np.frombuffer(mmap(-1, max(size, 1)), np.uint8, size)
+        content = self._windows.lend(int(bounds[-1])).content[: bounds[-1]]
         places = iter(pairwise(bounds.tolist()))
         for shard, of_shard in groupby(blocks, key=lambda block: block.shard):
             with open_shard(shard) as file:

@@ -13,7 +13,9 @@ from training.records.formats.tar_headers import UNIT_BYTES
 
 _NAME_BYTES = 100
 _EIGHTS = 8 ** np.arange(10, -1, -1, dtype=np.int64)
-_MAGIC = b"ustar"
+_MAGIC_WORD, _MAGIC_MASK = np.frombuffer(b"\0ustar\0\0" + b"\0\xff\xff\xff\xff\xff\0\0", np.uint64)
+_MAGIC_WORD_PLACE = 32
+"""Which eight bytes of a header hold the magic word, which stands at byte 257."""
 _FACTORS = np.random.Generator(np.random.PCG64(0)).integers(1, 2**63, _NAME_BYTES, np.uint64)
 """What the bytes of a key are multiplied with in its hash: any numbers do."""
 
@@ -124,9 +126,9 @@ def find_samples(names: NDArray[np.uint8]) -> ArrayOfSamples | None:
     same_up_to = np.where(differs.any(axis=1), differs.argmax(axis=1), width)
     is_first = np.append(True, (keys[1:] != keys[:-1]) | (same_up_to < keys[1:]))
     endings, parts = _endings(names, keys + 1)
-    # A sample with an ending twice.
+    # No sample has an ending twice: sure at once where they stand in the order of their names.
     combined = np.cumsum(is_first) * len(endings) + parts
-    if len(np.unique(combined)) != members:
+    if (combined[1:] <= combined[:-1]).any() and len(np.unique(combined)) != members:
         return None
     return ArrayOfSamples(is_first, keys, endings, parts)
 
@@ -141,10 +143,8 @@ def hash_keys(names: NDArray[np.uint8], key_lengths: NDArray[np.int64]) -> NDArr
 
 def _places_of_headers(units: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return which units look like headers."""
-    is_header = np.ones(len(units), np.bool_)
-    for place, letter in enumerate(_MAGIC, 257):
-        is_header &= units[:, place] == letter
-    return np.flatnonzero(is_header)
+    words = units.view(np.uint64)[:, _MAGIC_WORD_PLACE]
+    return np.flatnonzero(words & _MAGIC_MASK == _MAGIC_WORD)
 
 
 def _octal(fields: NDArray[np.uint8]) -> NDArray[np.int64] | None:
@@ -166,8 +166,16 @@ def _sums_are_right(headers: NDArray[np.uint8]) -> bool:
     told = _octal(headers[:, 148:154])
     # The sum counts its own field as spaces.
     field = headers[:, 148:156].sum(axis=1, dtype=np.int64)
-    sums = headers.sum(axis=1, dtype=np.int64) - field + 8 * ord(" ")
+    sums = _sums(headers) - field + 8 * ord(" ")
     return told is not None and bool((sums == told).all())
+
+
+def _sums(headers: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Add up the bytes of each header; shape (headers,)."""
+    # Sums of 256 bytes fit into 16 bits: numpy adds these four times as fast as those of 64.
+    halves = headers.reshape(-1, 2, 256).sum(axis=2, dtype=np.uint16)
+    sums: NDArray[np.int64] = halves.sum(axis=1, dtype=np.int64)
+    return sums
 
 
 def _is_usual(

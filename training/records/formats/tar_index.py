@@ -17,8 +17,12 @@ from training.records.formats.tar_headers import UNIT_BYTES, damaged, shown
 from training.records.reading import PIECE_BYTES, fill
 from training.records.shards import Shard
 
-FEWEST_MEMBERS_OF_A_PIECE = 32
-"""With fewer, hopping from header to header is cheaper than reading what lies between them."""
+LARGE_PIECE_BYTES = 4 << 20
+"""Bytes read at a time once an archive has shown that its members are small: every piece costs some
+hundred calls of numpy."""
+
+MOST_BYTES_PER_MEMBER = 32 << 10
+"""With more, hopping from header to header is cheaper than reading what lies between them."""
 
 logger = logging.getLogger(__name__)
 
@@ -82,8 +86,11 @@ def _by_arrays(file: io.FileIO, shard: Shard) -> TarIndex | None:
     """Index an archive of many small members; None where it has large or unusual ones."""
     found = _Found()
     offset = 0
+    # One for all pieces: new memory would cost more than reading into it.
+    buffer = np.empty(min(LARGE_PIECE_BYTES, shard.size_bytes), np.uint8)
     while True:
-        piece = np.empty(min(PIECE_BYTES, shard.size_bytes - offset), np.uint8)
+        most = LARGE_PIECE_BYTES if offset else PIECE_BYTES
+        piece = buffer[: min(most, shard.size_bytes - offset)]
         fill(file, shard, offset, piece.data)
         if len(piece) >= UNIT_BYTES and not piece[:UNIT_BYTES].any():
             _check_rest(file, shard, offset)
@@ -96,7 +103,8 @@ def _by_arrays(file: io.FileIO, shard: Shard) -> TarIndex | None:
         goes_on = members.next_header + UNIT_BYTES > len(piece) or piece[members.next_header]
         if goes_on:
             # The last sample may go on in the next piece, which starts with it.
-            if len(members.names) < FEWEST_MEMBERS_OF_A_PIECE or len(firsts) == 1:
+            are_large = len(members.names) * MOST_BYTES_PER_MEMBER < len(piece)
+            if are_large or len(firsts) == 1:
                 return None
             stop = firsts[-1]
         else:
