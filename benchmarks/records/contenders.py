@@ -114,6 +114,15 @@ OURS_PARQUET = Contender(
     order="windows",
     numbers="counts:numbers_in_arrow",
 )
+OURS_PARQUET_SMALL_GROUPS = Contender(
+    name="evenshard, Parquet in small row groups",
+    kind="parquet_small_groups",
+    function="ours:as_arrow",
+    yields="arrow",
+    order="windows",
+    batch_sizes=(1024,),
+    numbers="counts:numbers_in_arrow",
+)
 WEBDATASET = Contender(
     name="webdataset",
     kind="tar",
@@ -279,6 +288,7 @@ CONTENDERS = (
         numbers="counts:numbers_in_arrow",
     ),
     OURS_PARQUET,
+    OURS_PARQUET_SMALL_GROUPS,
     WEBDATASET,
     OURS_TAR,
 )

@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -24,6 +25,9 @@ SHARDS = 16
 BYTES_PER_LINE = 218
 """On average, of the text that `Text` makes with a record's number in front."""
 ROWS_PER_GROUP = 16_384
+ROWS_PER_SMALL_GROUP = 1_024
+PARQUET_SMALL_GROUPS = "parquet_small_groups"
+"""The same records as Parquet that was written to be shuffled."""
 SAMPLE_BYTES = 2_000
 COPIES = 8
 """How many times the data the large listing shows."""
@@ -60,6 +64,8 @@ class Data:
         """Count the records of a folder."""
         if kind == "lines_large":
             return self.sizes.lines * COPIES
+        if kind == PARQUET_SMALL_GROUPS:
+            return self.sizes.parquet
         if kind in (MEMORY_SMALL, MEMORY_LARGE):
             small = self.sizes.lines * 5 // 4 // SHARDS * SHARDS
             return small if kind == MEMORY_SMALL else small * LARGE_PER_SMALL
@@ -81,7 +87,8 @@ def make_data(root: Path, megabytes: int) -> Data:
     writers: dict[str, Callable[[Path, Sizes], None]] = {
         "lines": _write_lines,
         "json_lines": _write_json_lines,
-        "parquet": _write_parquet,
+        "parquet": partial(_write_parquet, rows_per_group=ROWS_PER_GROUP),
+        PARQUET_SMALL_GROUPS: partial(_write_parquet, rows_per_group=ROWS_PER_SMALL_GROUP),
         "tar": _write_tar,
         "lines_large": _link_copies,
     }
@@ -159,7 +166,7 @@ def _write_json_lines(folder: Path, sizes: Sizes) -> None:
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
 
-def _write_parquet(folder: Path, sizes: Sizes) -> None:
+def _write_parquet(folder: Path, sizes: Sizes, *, rows_per_group: int) -> None:
     for shard, records in _numbered(2, sizes.parquet):
         table = pa.table(
             {
@@ -168,7 +175,7 @@ def _write_parquet(folder: Path, sizes: Sizes) -> None:
             }
         )
         parquet.write_table(
-            table, folder / f"part-{shard:05d}.parquet", row_group_size=ROWS_PER_GROUP
+            table, folder / f"part-{shard:05d}.parquet", row_group_size=rows_per_group
         )
 
 

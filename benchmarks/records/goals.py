@@ -123,11 +123,16 @@ def _memory(results: Results) -> Iterator[Goal]:
 
 
 def _quality(results: Results) -> Iterator[Goal]:
-    for contender in (contenders.OURS_STR, contenders.OURS_PARQUET, contenders.OURS_TAR):
+    for contender in (
+        contenders.OURS_STR,
+        contenders.OURS_PARQUET,
+        contenders.OURS_PARQUET_SMALL_GROUPS,
+        contenders.OURS_TAR,
+    ):
         spread = results.of("spread", contender, "spread", batch_size=SPREAD_BATCH_SIZE)
         if spread:
             yield Goal(
-                what=f"shuffle spread, {contender.kind}",
+                what=f"shuffle spread, {contender.kind.replace('_', ' ')}",
                 bound=0.99,
                 unit="",
                 at_least=True,

@@ -6,10 +6,9 @@ from typing import Final
 
 from benchmarks.records import contenders
 from benchmarks.records.contenders import CONTENDERS, ENCODERS, Contender
-from benchmarks.records.data import MEMORY_LARGE, MEMORY_SMALL, Data
+from benchmarks.records.data import MEMORY_LARGE, MEMORY_SMALL, PARQUET_SMALL_GROUPS, Data
 from benchmarks.records.jobs import Job
 
-FORMATS: Final = ("lines", "json_lines", "parquet", "tar")
 SMALL_AND_LARGE: Final = ("lines", "lines_large")
 WAIT_BATCH_SIZE: Final = 32
 GRADIENT_BATCH_SIZE: Final = 32
@@ -49,10 +48,10 @@ def jobs_of(data: Data, sections: Iterable[str], effort: Effort) -> list[Job]:
     return [job for section in sections for job in SECTIONS[section](data, effort)]
 
 
-def _format(kind: str) -> Section:
+def _format(*kinds: str) -> Section:
     def section(data: Data, effort: Effort) -> Iterator[Job]:
         for contender in CONTENDERS:
-            if contender.kind == kind:
+            if contender.kind in kinds:
                 yield from _rates(contender, data, effort)
 
     return section
@@ -103,7 +102,10 @@ def _loop(data: Data, _effort: Effort) -> Iterator[Job]:
 
 
 SECTIONS: Final[dict[str, Section]] = {
-    **{kind: _format(kind) for kind in FORMATS},
+    "lines": _format("lines"),
+    "json_lines": _format("json_lines"),
+    "parquet": _format("parquet", PARQUET_SMALL_GROUPS),
+    "tar": _format("tar"),
     "encoder": _encoder,
     "first": _first,
     "wait": _wait,

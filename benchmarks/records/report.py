@@ -17,6 +17,9 @@ POLICIES: Final = {
     "join": "DDP Join",
 }
 
+MARKERS: Final = ("<!-- goals begin -->\n", "<!-- goals end -->\n")
+"""Between them, docs/data-layer.md has the goals."""
+
 CUT_OFF: Final = (
     "\\* In some pass the epoch was cut off, a few seconds after its first batch, and the rate"
     " reached taken for the rest of it."
@@ -46,6 +49,15 @@ def write_tables(results: Results) -> str:
     if errors:
         written.append("### Failed\n\n" + "\n".join(errors))
     return "\n\n".join(written) + "\n"
+
+
+def write_goals(results: Results) -> str:
+    """Write what was asked and what was reached."""
+    rows = [
+        (goal.what, goal.asked, goal.got if goal.passed else f"{goal.got} (missed)")
+        for goal in goals_of(results)
+    ]
+    return "\n".join(_table(("what", "goal", "reached"), rows)) + "\n"
 
 
 def _goals(goals: Sequence[Goal]) -> list[str]:

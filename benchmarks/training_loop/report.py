@@ -9,6 +9,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from benchmarks.pages import replace_between
 from benchmarks.training_loop.measuring import BARE, BATCH_SIZE, IN_MEMORY, STEPS, WHOLE, cpu_of
 
 OVERHEAD_RANKS: Final = 2
@@ -79,7 +80,4 @@ def as_json(found: Found, loads: Sequence[float]) -> dict[str, Any]:
 def publish(found: Found, loads: Sequence[float], *, page: Path, results: Path) -> None:
     """Write the tables into a page between its markers, and all seconds into a JSON file."""
     results.write_text(json.dumps(as_json(found, loads), indent=1) + "\n", encoding="utf-8")
-    head, _, rest = page.read_text(encoding="utf-8").partition(MARKERS[0])
-    _, _, tail = rest.partition(MARKERS[1])
-    text = f"{head}{MARKERS[0]}{tables(found, loads)}{MARKERS[1]}{tail}"
-    page.write_text(text, encoding="utf-8")
+    replace_between(page, MARKERS, tables(found, loads))

@@ -10,8 +10,9 @@ from benchmarks.records.goals import RATE, goals_of
 from benchmarks.records.iteration import rate, spread
 from benchmarks.records.jobs import Job
 from benchmarks.records.plan import FULL, SECTIONS, conversions, jobs_of
-from benchmarks.records.report import write_tables
+from benchmarks.records.report import MARKERS, write_goals, write_tables
 from benchmarks.records.results import Results, Values
+from evenshard.repository import ROOT
 
 
 def _job(contender: contenders.Contender, measure: str = "rate", batch_size: int = 1024) -> Job:
@@ -116,7 +117,12 @@ def test_a_section_converts_only_for_its_own_peers(tmp_path: Path) -> None:
 
 def test_measures_an_epoch_of_the_data_that_it_makes(tmp_path: Path) -> None:
     data = make_data(tmp_path, 1)
-    for contender in (contenders.RAW, contenders.OURS_STR, contenders.OURS_TAR):
+    for contender in (
+        contenders.RAW,
+        contenders.OURS_STR,
+        contenders.OURS_PARQUET_SMALL_GROUPS,
+        contenders.OURS_TAR,
+    ):
         job = Job(
             measure="rate",
             contender=contender.name,
@@ -154,3 +160,9 @@ def test_spread_tells_a_shuffle_from_the_order_of_the_data(tmp_path: Path) -> No
     )
     # 64 of n records in a row.
     assert unshuffled["spread"] == pytest.approx(64 / job.records, rel=0.02)
+
+
+def test_the_page_has_the_goals_of_the_run_that_is_kept() -> None:
+    kept = json.loads((ROOT / "docs" / "benchmarks" / "results.json").read_text(encoding="utf-8"))
+    page = (ROOT / "docs" / "data-layer.md").read_text(encoding="utf-8")
+    assert f"{MARKERS[0]}{write_goals(Results.from_json(kept))}{MARKERS[1]}" in page
