@@ -28,6 +28,15 @@ SEARCH_BYTES = 1 << 20
 """Bytes searched for newlines at once: what has just been read is still in the processor's caches,
 and between two of these searches no other thread's Python is waited for."""
 
+WORD_BYTES = 8
+
+_WORD = np.dtype("<u8")
+"""Eight flags, the first of them in the lowest byte."""
+_ONE = np.uint64(1)
+_PLACE_OF_FLAG = np.uint64(0x0001020304050607)
+"""A word with one flag, times this, has the flag's place in its highest byte."""
+_TOP_BYTE = np.uint64(56)
+
 SPARE_SPACES = 2
 """Buffers kept for the next blocks."""
 
@@ -41,7 +50,7 @@ class LineReader:
     def __init__(self) -> None:
         self._spaces = MappedPool(least_bytes=SPACE_BYTES, spares=SPARE_SPACES)
         self._offsets = MappedPool(least_bytes=OFFSETS_BYTES, spares=SPARE_OFFSETS)
-        self._flags = np.empty(2 * SEARCH_BYTES, np.bool_)
+        self._flags = Flags(2 * SEARCH_BYTES)
 
     def read(self, blocks: Sequence[BlockRef]) -> LineBlocks:
         """Read the lines that start in some blocks, with one file open at a time.
@@ -111,11 +120,53 @@ def _finish_line(file: io.FileIO, block: BlockRef, space: Space, origin: int) ->
     space.used = newline + 1
 
 
+class Flags:
+    """Finds newlines by flags, of which it looks at eight at a time."""
+
+    def __init__(self, size_bytes: int) -> None:
+        """Take memory for so many bytes; more are searched, too, but in new memory each time."""
+        words = -(-size_bytes // WORD_BYTES)
+        self._words = np.empty(words, _WORD)
+        self._has_newline = np.empty(words, np.bool_)
+
+    def newlines(self, content: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return where newlines stand, ascending; shape (newlines,)."""
+        number = -(-len(content) // WORD_BYTES)
+        if number > len(self._words):
+            return Flags(len(content)).newlines(content)
+        words = self._words[:number]
+        flags = words.view(np.bool_)
+        flags[len(content) :] = False
+        np.equal(content, NEWLINE, out=flags[: len(content)])
+        places = np.flatnonzero(np.not_equal(words, 0, out=self._has_newline[:number]))
+        if 2 * len(places) > number:
+            # Lines of a dozen bytes and less: numpy finds so many flags in another, fast way.
+            return np.flatnonzero(flags[: len(content)])
+        return _places_of_flags(places * WORD_BYTES, words[places])
+
+
+def _places_of_flags(starts: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return where the flags of some words stand, ascending.
+
+    Args:
+        starts: Of the words, ascending; shape (words,).
+        words: Eight flags each, one set at least; shape (words,).
+    """
+    without_first = words & (words - _ONE)
+    firsts = starts + ((words ^ without_first) * _PLACE_OF_FLAG >> _TOP_BYTE).view(np.int64)
+    several = np.flatnonzero(without_first)
+    if not len(several):
+        return firsts
+    # Lines shorter than a word.
+    others = _places_of_flags(starts[several], without_first[several])
+    return np.sort(np.concatenate([firsts, others]))
+
+
 class _Search:
     """Finds the newlines of a buffer while it is being filled."""
 
-    def __init__(self, space: Space, flags: NDArray[np.bool_], found: Found) -> None:
-        """Search `space`; `flags` is room to work in, of any size."""
+    def __init__(self, space: Space, flags: "Flags", found: Found) -> None:
+        """Search `space`; `flags` is room to work in."""
         self._space = space
         self._flags = flags
         self._found = found
@@ -136,8 +187,7 @@ class _Search:
     def _search(self) -> None:
         content = self._space.content[: self._space.used]
         piece = content[self._searched :]
-        flags = self._flags[: len(piece)] if len(piece) <= len(self._flags) else None
-        newlines = np.flatnonzero(np.equal(piece, NEWLINE, out=flags))
+        newlines = self._flags.newlines(piece)
         newlines += self._searched
         before = self._found.lines
         self._found.stops += (np.searchsorted(newlines, self._ends) + before).tolist()
