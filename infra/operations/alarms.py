@@ -1,6 +1,6 @@
 """Alarms: each means that a person has something to do. docs/operations.md says what."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -8,7 +8,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.operations.metrics import of_pipeline
+from infra.operations.metrics import of_pipeline, of_rule
 from training.shards.preflight import REFUSED
 
 
@@ -21,10 +21,12 @@ class Alarms(Construct):
         construct_id: str,
         *,
         prefix: str,
+        runbook: str,
         action: cloudwatch.IAlarmAction,
     ) -> None:
         super().__init__(scope, construct_id)
         self._prefix = prefix
+        self._runbook = runbook
         self._action = action
 
     def on_failed_executions(self, pipelines: Mapping[str, str]) -> None:
@@ -63,12 +65,21 @@ class Alarms(Construct):
             "start-lost", metric, "A trigger could not start a pipeline; the queue holds its event"
         )
 
+    def on_untold(self, rule_names: Sequence[str]) -> None:
+        """EventBridge could not publish a message about a failure; an alarm goes another way."""
+        for name in rule_names:
+            self._alarm(
+                f"{name.removeprefix(f'{self._prefix}-')}-untold",
+                of_rule(name, "FailedInvocations"),
+                f"A message of rule {name} could not be published",
+            )
+
     def _alarm(self, name: str, metric: cloudwatch.IMetric, description: str) -> None:
         cloudwatch.Alarm(
             self,
             name,
             alarm_name=f"{self._prefix}-{name}",
-            alarm_description=f"{description}. What to do: docs/operations.md.",
+            alarm_description=f"{description}. What to do: {self._runbook}, 'Alarms'.",
             metric=metric,
             threshold=1,
             evaluation_periods=1,

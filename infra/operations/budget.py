@@ -1,6 +1,6 @@
 """A monthly limit on what resources with the environment's tag cost."""
 
-from aws_cdk import Aws, CfnCondition, Fn
+from aws_cdk import Aws, CfnCondition, Fn, Stack
 from aws_cdk import aws_budgets as budgets
 from constructs import Construct
 
@@ -13,7 +13,8 @@ def add_budget(
     scope: Construct, construct_id: str, *, prefix: str, monthly_usd: int, topic_arn: str
 ) -> None:
     """Tell the topic before and when the limit is passed. It stops nothing."""
-    # China and GovCloud have no such budgets.
+    # For templates without a region. It takes away the budget, not its type, which a region that
+    # lacks it refuses: infra.target knows those.
     in_aws = CfnCondition(
         scope, "InPartitionAws", expression=Fn.condition_equals(Aws.PARTITION, "aws")
     )
@@ -21,7 +22,8 @@ def add_budget(
         scope,
         construct_id,
         budget=budgets.CfnBudget.BudgetDataProperty(
-            budget_name=f"{prefix}-monthly",
+            # The whole account's, as dashboards are: unique with its region only.
+            budget_name=f"{prefix}-{Stack.of(scope).region}-monthly",
             budget_type="COST",
             time_unit="MONTHLY",
             budget_limit=budgets.CfnBudget.SpendProperty(amount=monthly_usd, unit="USD"),

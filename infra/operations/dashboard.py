@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from aws_cdk import Stack
 from aws_cdk import aws_cloudwatch as cloudwatch
 from constructs import Construct
 
@@ -28,7 +29,9 @@ def add_dashboard(
     cloudwatch.Dashboard(
         scope,
         construct_id,
-        dashboard_name=prefix,
+        # Dashboards are the whole account's: without its region, one in another would take its
+        # place.
+        dashboard_name=f"{prefix}-{Stack.of(scope).region}",
         widgets=[
             [_executions(pipelines), _durations(pipelines)],
             [

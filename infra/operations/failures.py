@@ -18,7 +18,7 @@ class _Kind:
     status_key: str
     statuses: Sequence[str]
     message: Mapping[str, str]
-    """What is said -> text, or the path of a value in the event.
+    """What is said, but for what to do -> text, or the path of a value in the event.
 
     Names, ARNs and states only, or a whole object: EventBridge puts quotes around texts that it
     takes from events but escapes nothing in them, and writes objects as the JSON that they are. So
@@ -36,7 +36,6 @@ _STEP = _Kind(
         "what": "A step of a training pipeline failed",
         "step": "$.detail.stepName",
         "execution": "$.detail.pipelineExecutionArn",
-        "what to do": "docs/operations.md, 'When a step fails'",
         "details": "$.detail",
     },
 )
@@ -49,10 +48,11 @@ _EXECUTION = _Kind(
         "what": "A training pipeline's execution ended without a model",
         "status": "$.detail.currentPipelineExecutionStatus",
         "execution": "$.detail.pipelineExecutionArn",
-        "what to do": "docs/operations.md, 'When a step fails'",
         "details": "$.detail",
     },
 )
+_HEADING = "When a step fails"
+"""Of the runbook."""
 
 
 class FailureMessages(Construct):
@@ -65,14 +65,17 @@ class FailureMessages(Construct):
         *,
         prefix: str,
         pipeline_arns: Sequence[str],
+        runbook: str,
         topic_arn: str,
     ) -> None:
         super().__init__(scope, construct_id)
-        for kind in (_STEP, _EXECUTION):
+        what_to_do = {"what to do": f"{runbook}, '{_HEADING}'"}
+        self.rule_names = [f"{prefix}-{kind.rule}" for kind in (_STEP, _EXECUTION)]
+        for kind, name in zip((_STEP, _EXECUTION), self.rule_names, strict=True):
             events.CfnRule(
                 self,
                 kind.rule.title().replace("-", ""),
-                name=f"{prefix}-{kind.rule}",
+                name=name,
                 description=kind.message["what"],
                 event_pattern={
                     "source": [_SOURCE],
@@ -84,7 +87,9 @@ class FailureMessages(Construct):
                 },
                 targets=[
                     events.CfnRule.TargetProperty(
-                        id="topic", arn=topic_arn, input_transformer=_message(kind.message)
+                        id="topic",
+                        arn=topic_arn,
+                        input_transformer=_message({**kind.message, **what_to_do}),
                     )
                 ],
             )

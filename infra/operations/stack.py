@@ -3,6 +3,7 @@
 from aws_cdk import CfnOutput
 from aws_cdk import aws_cloudwatch_actions as cloudwatch_actions
 from aws_cdk import aws_logs as logs
+from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from infra.access.statements import sagemaker_arn
@@ -40,31 +41,34 @@ class OperationsStack(EnvironmentStack):
         arns: dict[str, str] = {
             one: sagemaker_arn(self, f"pipeline/{name}") for one, name in names.items()
         }
-        topic = FailureTopic(
-            self, "Failures", prefix=prefix, emails=settings.notifications.emails
-        ).topic
-        FailureMessages(
+        monthly_usd = settings.budget.monthly_usd if settings.target.has_budgets else None
+        topic = self._topic(settings, with_budget=monthly_usd is not None)
+        messages = FailureMessages(
             self,
             "Messages",
             prefix=prefix,
             pipeline_arns=list(arns.values()),
+            runbook=settings.notifications.where_to_read,
             topic_arn=topic.topic_arn,
         )
-        alarms = Alarms(self, "Alarms", prefix=prefix, action=cloudwatch_actions.SnsAction(topic))
+        alarms = Alarms(
+            self,
+            "Alarms",
+            prefix=prefix,
+            runbook=settings.notifications.where_to_read,
+            action=cloudwatch_actions.SnsAction(topic),
+        )
         alarms.on_failed_executions(names)
         alarms.on_refusals(preflight_log)
+        alarms.on_untold(messages.rule_names)
         if settings.triggers.on_dataset or settings.triggers.schedule:
             what = Startable(prefix=prefix, pipeline_arns=arns, data_uri=data_uri(data_bucket_name))
             triggers = Triggers(self, "Triggers", what=what, settings=settings.triggers)
             alarms.on_lost_starts(triggers.lost_starts)
         add_dashboard(self, "Dashboard", prefix=prefix, pipelines=list(names.values()))
-        if settings.budget.monthly_usd is not None and settings.target.has_budgets:
+        if monthly_usd is not None:
             add_budget(
-                self,
-                "Budget",
-                prefix=prefix,
-                monthly_usd=settings.budget.monthly_usd,
-                topic_arn=topic.topic_arn,
+                self, "Budget", prefix=prefix, monthly_usd=monthly_usd, topic_arn=topic.topic_arn
             )
         CfnOutput(
             self,
@@ -72,3 +76,12 @@ class OperationsStack(EnvironmentStack):
             value=topic.topic_arn,
             description="Subscribe to it: failed executions, alarms, the budget",
         )
+
+    def _topic(self, settings: Settings, *, with_budget: bool) -> sns.Topic:
+        return FailureTopic(
+            self,
+            "Failures",
+            prefix=settings.prefix,
+            emails=settings.notifications.emails,
+            with_budget=with_budget,
+        ).topic

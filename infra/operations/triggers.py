@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from aws_cdk import Aws, Duration
+from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_sqs as sqs
@@ -135,10 +135,8 @@ def _queue(scope: Construct, rule_arns: Sequence[str]) -> sqs.Queue:
             actions=["sqs:SendMessage"],
             resources=[queue.queue_arn],
             principals=[iam.ServicePrincipal("events.amazonaws.com")],
-            conditions={
-                "StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID},
-                "ArnLike": {"aws:SourceArn": list(rule_arns)},
-            },
+            # The account is in the ARNs.
+            conditions={"ArnLike": {"aws:SourceArn": list(rule_arns)}},
         )
     )
     acknowledge(queue, {"SQS3": "It is itself where undeliverable events of the rules go."})

@@ -3,18 +3,21 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import pytest
 
 from tests.synth.conftest import REPOSITORY_ROOT, Assembly
-from tests.synth.variants import settings_with, synthesized
+from tests.synth.variants import DIGEST, settings_with, synthesized
 from training.contract.metrics import EPOCH_METRICS
 from training.shards import preflight as preflight_module
 from training.shards.request import PreflightError
 
 pytestmark = pytest.mark.timeout(300)
 
+PUBLISHING: Final = ("AWS::SNS::TopicPolicy", "PolicyDocument", "sns:Publish")
+ENCRYPTING: Final = ("AWS::KMS::Key", "KeyPolicy", ["kms:Decrypt", "kms:GenerateDataKey"])
 OPERATIONS = (REPOSITORY_ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
@@ -94,6 +97,25 @@ def test_messages_name_a_heading_that_exists(prod_assembly: Assembly) -> None:
         assert f"\n## {heading}\n" in OPERATIONS
 
 
+def test_alarms_name_a_heading_that_exists(prod_assembly: Assembly) -> None:
+    for alarm in alarms(prod_assembly).values():
+        description = alarm["AlarmDescription"]
+        [heading] = re.findall(r"What to do: docs/operations\.md, '(.+)'\.$", description)
+        assert f"\n## {heading}\n" in OPERATIONS
+
+
+def test_who_is_called_is_told_where_to_read(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whoever has a mail at night may have no repository."""
+    address = "https://wiki.example/evenshard/operations"
+    settings = settings_with({"notifications.runbook": address}, environment="prod")
+    assembly = synthesized(settings, tmp_path_factory.mktemp("runbook"))
+    for message in messages(assembly).values():
+        assert message["what to do"] == f"{address}, 'When a step fails'"
+    for alarm in alarms(assembly).values():
+        assert f"What to do: {address}, 'Alarms'" in alarm["AlarmDescription"]
+    assert "docs/operations.md" not in json.dumps(assembly.template("Operations"))
+
+
 def test_only_our_pipelines_are_told_of(prod_assembly: Assembly) -> None:
     for rule in properties(prod_assembly, "AWS::Events::Rule"):
         pattern = rule["EventPattern"]
@@ -113,6 +135,8 @@ def test_every_alarm_publishes_and_is_explained(prod_assembly: Assembly) -> None
         "tensorflow-execution-failed",
         "preflight-refused",
         "start-lost",
+        "step-failed-untold",
+        "execution-ended-untold",
     }
     for name, alarm in found.items():
         [action] = alarm["AlarmActions"]
@@ -151,35 +175,73 @@ def test_refusals_are_found_in_the_function_s_log(
     assert phrase.strip('"') in caplog.text
 
 
+def admitted(assembly: Assembly, kind: str, document: str, action: object) -> dict[str, Any]:
+    """Service -> condition, None for none, of those that a resource's policy lets act."""
+    [found] = properties(assembly, kind)
+    conditions = {}
+    for statement in found[document]["Statement"]:
+        if statement["Effect"] == "Allow" and statement["Action"] == action:
+            services = statement["Principal"]["Service"]
+            for service in [services] if isinstance(services, str) else services:
+                conditions[service] = statement.get("Condition")
+    return conditions
+
+
 def test_the_topic_is_encrypted_and_admits_three_services(prod_assembly: Assembly) -> None:
     [topic] = properties(prod_assembly, "AWS::SNS::Topic")
     [key] = properties(prod_assembly, "AWS::KMS::Key")
     assert topic["KmsMasterKeyId"]["Fn::GetAtt"][0].startswith("FailuresKey")
     assert key["EnableKeyRotation"] is True
     [policy] = properties(prod_assembly, "AWS::SNS::TopicPolicy")
-    admitted = {}
-    for statement in policy["PolicyDocument"]["Statement"]:
-        if statement["Effect"] == "Deny":
-            assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
-            continue
-        assert statement["Action"] == "sns:Publish"
-        assert "aws:SourceAccount" in statement["Condition"]["StringEquals"]
-        service = statement["Principal"]["Service"]
-        admitted[service] = json.dumps(statement["Condition"].get("ArnLike", {}))
-    assert ":alarm:evenshard-prod-*" in admitted["cloudwatch.amazonaws.com"]
-    assert ":rule/evenshard-prod-*" in admitted["events.amazonaws.com"]
-    assert set(admitted) == {
+    [denied] = [one for one in policy["PolicyDocument"]["Statement"] if one["Effect"] == "Deny"]
+    assert denied["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+    publishers = admitted(prod_assembly, *PUBLISHING)
+    assert set(publishers) == {
         "budgets.amazonaws.com",
         "cloudwatch.amazonaws.com",
         "events.amazonaws.com",
     }
+    assert ":alarm:evenshard-prod-*" in json.dumps(publishers["cloudwatch.amazonaws.com"])
     # Each of them may use the key, without which it could not publish.
-    [with_key] = [
-        statement["Principal"]["Service"]
-        for statement in key["KeyPolicy"]["Statement"]
-        if statement["Action"] == ["kms:Decrypt", "kms:GenerateDataKey"]
-    ]
-    assert set(with_key) == set(admitted)
+    encrypting = admitted(prod_assembly, *ENCRYPTING)
+    assert set(encrypting) == set(publishers)
+    for service in ("budgets.amazonaws.com", "cloudwatch.amazonaws.com"):
+        for condition in (publishers[service], encrypting[service]):
+            assert "aws:SourceAccount" in condition["StringEquals"]
+
+
+def test_no_condition_stops_what_eventbridge_publishes(prod_assembly: Assembly) -> None:
+    # It sends no source along, neither to the topic nor to the key. Source: docs/facts.md 8.
+    for policy in (PUBLISHING, ENCRYPTING):
+        assert admitted(prod_assembly, *policy)["events.amazonaws.com"] is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"budget": {}}, {"target": {"region": "us-gov-west-1"}}], ids=["none", "gov"]
+)
+def test_budgets_are_admitted_where_there_is_one(
+    tmp_path_factory: pytest.TempPathFactory, changes: dict[str, Any]
+) -> None:
+    # A key's policy may name no service that the partition does not have.
+    images = {
+        f"{name}.image.uri": f"123456789012.dkr.ecr.us-gov-west-1.amazonaws.com/t@{DIGEST}"
+        for name in ("pytorch", "tensorflow")
+    }
+    settings = settings_with({**images, **changes})
+    assembly = synthesized(settings, tmp_path_factory.mktemp("no-budget"))
+    assert assembly.resources("Operations", "AWS::Budgets::Budget") == []
+    for policy in (PUBLISHING, ENCRYPTING):
+        assert "budgets.amazonaws.com" not in admitted(assembly, *policy)
+
+
+def test_a_message_that_cannot_be_published_is_told_by_an_alarm(prod_assembly: Assembly) -> None:
+    rules = {one["Name"] for one in properties(prod_assembly, "AWS::Events::Rule")}
+    for name in ("step-failed", "execution-ended"):
+        alarm = alarms(prod_assembly)[f"{name}-untold"]
+        assert (alarm["Namespace"], alarm["MetricName"]) == ("AWS/Events", "FailedInvocations")
+        [dimension] = alarm["Dimensions"]
+        assert dimension == {"Name": "RuleName", "Value": f"evenshard-prod-{name}"}
+        assert dimension["Value"] in rules
 
 
 def test_the_dashboard_shows_pipelines_and_every_training_metric(prod_assembly: Assembly) -> None:
@@ -188,8 +250,50 @@ def test_the_dashboard_shows_pipelines_and_every_training_metric(prod_assembly: 
         assert metric in text, f"{metric} is not shown"
     for pipeline in ("evenshard-prod-pytorch", "evenshard-prod-tensorflow"):
         assert pipeline in text
-    searches = re.findall(r"SEARCH\('\{/aws/sagemaker/TrainingJobs,(\w+)\}", text)
-    assert set(searches) == {"TrainingJobName", "Host"}
+    searches = re.findall(r"SEARCH\('(.+?)', 'Average', 60\)", text.replace("\\", ""))
+    assert len(searches) == 8
+    job = "pipelines-a1b2c3d4e5f6-Train-x7Y8z9"
+    for search in searches:
+        dimension, name = re.findall(r',(\w+)} MetricName="([\w:]+)"', search)[0]
+        value = {"TrainingJobName": job, "Host": f"{job}/algo-1"}[dimension]
+        assert finds(search, Metric("/aws/sagemaker/TrainingJobs", name, dimension, value))
+        assert not finds(search, Metric("/aws/sagemaker/Endpoints", name, dimension, value))
+        assert not finds(search, Metric("/aws/sagemaker/TrainingJobs", "other", dimension, value))
+        by_hand = Metric("/aws/sagemaker/TrainingJobs", name, dimension, "my-own-job")
+        assert not finds(search, by_hand)
+
+
+@dataclass(frozen=True)
+class Metric:
+    namespace: str
+    name: str
+    dimension: str
+    value: str
+
+
+def finds(search: str, metric: Metric) -> bool:
+    """Whether CloudWatch finds a metric, by its user guide, "search expression syntax".
+
+    In quotes is what a name is as a whole. A word without them is one of the pieces of a name,
+    between signs, digits and capital letters.
+    """
+    namespace, dimension, terms = re.fullmatch(r'\{"([^"]+)",(\w+)\} (.+)', search).groups()  # type: ignore[union-attr] - else the test fails
+    if (namespace, dimension) != (metric.namespace, metric.dimension):
+        return False
+    properties_of = {"MetricName": metric.name, metric.dimension: metric.value}
+    for name, quoted, word in re.findall(r'(\w+)=(?:"([^"]+)"|(\w+))', terms):
+        pieces = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+", properties_of[name])
+        if quoted != properties_of[name] if quoted else word not in map(str.lower, pieces):
+            return False
+    return True
+
+
+def test_what_an_account_has_once_is_named_by_region(prod_assembly: Assembly) -> None:
+    """One prefix in two regions of an account: budgets and dashboards would be one and the same."""
+    [dashboard] = properties(prod_assembly, "AWS::CloudWatch::Dashboard")
+    [budget] = properties(prod_assembly, "AWS::Budgets::Budget")
+    for name in (dashboard["DashboardName"], budget["Budget"]["BudgetName"]):
+        assert {"Ref": "AWS::Region"} in name["Fn::Join"][1]
 
 
 @pytest.mark.parametrize("stack", ["Storage", "Network", "Training", "Operations"])
