@@ -46,7 +46,9 @@ class StorageStack(EnvironmentStack):
         )
 
     def _access_logs_bucket(self, settings: StorageSettings) -> s3.Bucket:
-        return s3.Bucket(
+        # Logs of the last requests arrive after it was emptied: deleting it would always fail.
+        removal = RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE
+        bucket = s3.Bucket(
             self,
             "AccessLogs",
             # S3 delivers access logs to buckets with its own keys only.
@@ -57,14 +59,15 @@ class StorageStack(EnvironmentStack):
             lifecycle_rules=[
                 s3.LifecycleRule(id="expire", expiration=Duration.days(settings.access_logs_days))
             ],
-            # Logs of the last requests arrive after it was emptied: deleting it would always fail.
-            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
+            removal_policy=removal,
         )
+        _keep_policy(bucket, removal)
+        return bucket
 
     def _data_bucket(
         self, settings: StorageSettings, removal: RemovalPolicy, access_logs: s3.IBucket
     ) -> s3.Bucket:
-        return s3.Bucket(
+        bucket = s3.Bucket(
             self,
             "Data",
             encryption=s3.BucketEncryption.KMS,
@@ -80,6 +83,8 @@ class StorageStack(EnvironmentStack):
                 s3.LifecycleRule(
                     id="old-versions",
                     noncurrent_version_expiration=Duration.days(settings.old_versions_days),
+                    # What marks a deletion has no age, and slows down every listing.
+                    expired_object_delete_marker=True,
                 ),
                 s3.LifecycleRule(
                     id="checkpoints",
@@ -95,3 +100,12 @@ class StorageStack(EnvironmentStack):
             ],
             removal_policy=removal,
         )
+        _keep_policy(bucket, removal)
+        return bucket
+
+
+def _keep_policy(bucket: s3.Bucket, removal: RemovalPolicy) -> None:
+    """Let a bucket that outlives the stack keep what its policy demands."""
+    if bucket.policy is None:
+        raise AssertionError("enforce_ssl makes a policy")
+    bucket.policy.apply_removal_policy(removal)

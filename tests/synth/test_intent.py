@@ -63,6 +63,16 @@ def test_every_output_is_encrypted_with_the_key(assembly: Assembly, framework: s
 
 
 @both
+def test_volumes_are_encrypted_with_the_key_and_nvme_disks_take_none(
+    assembly: Assembly, framework: str
+) -> None:
+    cluster = assembly.step("Evaluate", framework)["ProcessingResources"]["ClusterConfig"]
+    assert cluster["VolumeKmsKeyId"] == KEY
+    # Its g5 and g6 encrypt their disks in hardware: SageMaker refuses a key for them.
+    assert "VolumeKmsKeyId" not in assembly.step("Train", framework)["ResourceConfig"]
+
+
+@both
 def test_the_gate_compares_accuracy_with_the_threshold(assembly: Assembly, framework: str) -> None:
     assert assembly.step("QualityGate", framework)["Conditions"] == [
         {
@@ -179,6 +189,25 @@ def test_the_next_deployment_can_make_its_model_package_group(assembly: Assembly
         "evenshard-dev-tensorflow",
     ]
     assert {one["DeletionPolicy"] for one in groups} == {"Delete"}
+
+
+@pytest.mark.parametrize("which", ["assembly", "prod_assembly"])
+def test_a_bucket_that_stays_keeps_its_policy(which: str, request: pytest.FixtureRequest) -> None:
+    """Else it would take plain HTTP from the moment that its stack is gone."""
+    assembly: Assembly = request.getfixturevalue(which)
+    found = {
+        one["Properties"]["Bucket"]["Ref"]: one["DeletionPolicy"]
+        for one in assembly.resources("Storage", "AWS::S3::BucketPolicy")
+    }
+    resources = assembly.template("Storage")["Resources"]
+    assert len(found) == 2
+    assert found == {name: resources[name]["DeletionPolicy"] for name in found}
+
+
+def test_marks_of_deletions_go_with_the_last_version(assembly: Assembly) -> None:
+    rules = {one["Id"]: one for one in data_bucket(assembly)["LifecycleConfiguration"]["Rules"]}
+    assert rules["old-versions"]["ExpiredObjectDeleteMarker"] is True
+    assert "Prefix" not in rules["old-versions"]
 
 
 def test_access_logs_do_not_stop_a_teardown(assembly: Assembly) -> None:
