@@ -84,14 +84,19 @@ class TrainingPipeline(Construct):
             key=storage.key,
             image_repository_arn=image.repository_arn,
         )
-        jobs = JobAccess(data=data, network=foundation.network)
+        training, evaluation = (
+            JobAccess(data=data, network=foundation.network, have_volumes=hosts.have_volumes)
+            for hosts in (settings.training, settings.evaluation)
+        )
         deployment = Deployment(
             framework=framework,
             bucket_name=storage.data_bucket.bucket_name,
             key_arn=storage.key.key_arn,
             image_uri=image.uri,
-            training_role_arn=TrainingRole(self, "TrainingRole", access=jobs).role.role_arn,
-            evaluation_role_arn=EvaluationRole(self, "EvaluationRole", access=jobs).role.role_arn,
+            training_role_arn=TrainingRole(self, "TrainingRole", access=training).role.role_arn,
+            evaluation_role_arn=EvaluationRole(
+                self, "EvaluationRole", access=evaluation
+            ).role.role_arn,
             preflight_function_arn=preflight_function_arn,
             model_package_group_name=name,
             network=foundation.network,

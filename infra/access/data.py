@@ -35,6 +35,9 @@ SYNC_OBJECTS = (*WRITE_OBJECTS, "s3:DeleteObject", "s3:GetObject")
 USE_KEY = ("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey")
 """To read, and to write outputs: their KmsKeyId wants kms:Encrypt too, says the service model."""
 
+LEND_KEY = "kms:CreateGrant"
+"""To EC2, for as long as a volume is there. Source: docs/facts.md 8."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataAccess:

@@ -15,6 +15,7 @@ from infra.access.data import (
     CHECKPOINTS,
     DATASETS,
     EVALUATION_OUTPUTS,
+    LEND_KEY,
     MODELS,
     SYNC_OBJECTS,
     TENSORBOARD_OUTPUTS,
@@ -90,6 +91,8 @@ class JobAccess:
     data: DataAccess
     network: JobNetwork | None
     """None: SageMaker's own."""
+    have_volumes: bool
+    """Whether their hosts have volumes, which are encrypted with the data's key."""
 
 
 class TrainingRole(Construct):
@@ -116,7 +119,7 @@ def _job_role(scope: Construct, kind: _JobKind, access: JobAccess) -> iam.Role:
         description=kind.description,
         assumed_by=acting_for(SAGEMAKER, sagemaker_arn(stack, f"{kind.resource}/{PIPELINE_JOBS}")),
         inline_policies={
-            "data": _data_policy(kind, data),
+            "data": _data_policy(kind, access),
             "logs-and-metrics": _logs_and_metrics_policy(stack, kind),
             "image": policy(
                 {data.image_repository_arn: PULL_ACTIONS, "*": ["ecr:GetAuthorizationToken"]}
@@ -151,15 +154,25 @@ def _reasons(stack: Stack, kind: _JobKind, access: DataAccess) -> dict[str, str]
     }
 
 
-def _data_policy(kind: _JobKind, access: DataAccess) -> iam.PolicyDocument:
-    return policy(
+def _data_policy(kind: _JobKind, access: JobAccess) -> iam.PolicyDocument:
+    data = access.data
+    document = policy(
         {
             # Names, not contents, of any object: SageMaker may look at more than a prefix.
-            access.bucket.bucket_arn: ["s3:ListBucket"],
-            **{access.bucket.arn_for_objects(key): kind.objects[key] for key in kind.objects},
-            access.key.key_arn: USE_KEY,
+            data.bucket.bucket_arn: ["s3:ListBucket"],
+            **{data.bucket.arn_for_objects(key): kind.objects[key] for key in kind.objects},
+            data.key.key_arn: USE_KEY,
         }
     )
+    if access.have_volumes:
+        document.add_statements(
+            iam.PolicyStatement(
+                actions=[LEND_KEY],
+                resources=[data.key.key_arn],
+                conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            )
+        )
+    return document
 
 
 def _logs_and_metrics_policy(stack: Stack, kind: _JobKind) -> iam.PolicyDocument:

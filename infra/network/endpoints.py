@@ -8,7 +8,7 @@ from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from constructs import Construct
 
-from infra.access.data import USE_KEY
+from infra.access.data import LEND_KEY, USE_KEY
 from infra.access.jobs import LOG_ACTIONS
 from infra.access.statements import PULL_ACTIONS
 from infra.network.settings import InterfaceService
@@ -88,7 +88,7 @@ def _statement(stack: Stack, service: InterfaceService, key_arn: str) -> iam.Pol
         case "ecr.api" | "ecr.dkr":
             return _allow(_ECR_ACTIONS, "*")
         case "kms":
-            return _allow(USE_KEY, key_arn)
+            return _allow((*USE_KEY, LEND_KEY), key_arn)
         case "logs":
             groups = stack.format_arn(
                 service="logs",

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from infra.pipeline.settings import Instances
+
 # Folders of the data bucket
 DATA_FOLDER = "data"
 EXECUTIONS_FOLDER = "executions"
@@ -67,6 +69,13 @@ class Deployment:
     def job_tags(self) -> list[dict[str, str]]:
         """The tags as the API writes them."""
         return [{"Key": key, "Value": value} for key, value in self.tags.items()]
+
+    def volume_key(self, instances: Instances) -> dict[str, str]:
+        """What encrypts the volumes of these hosts; nothing where they have NVMe disks instead.
+
+        Those are encrypted in hardware, and a key for them is refused. Source: docs/facts.md 2.
+        """
+        return {"VolumeKmsKeyId": self.key_arn} if instances.have_volumes else {}
 
     def data_uri(self, split: str) -> str:
         """Where `train`, `validation` or `test` lies by default."""

@@ -94,6 +94,11 @@ class Pipeline:
         network = arguments.get("VpcConfig") or arguments.get("NetworkConfig", {}).get("VpcConfig")
         if network:
             yield from _interfaces(role, network)
+        key = _volume_key(arguments)
+        if key:
+            # EC2 is granted its use. Source: docs/facts.md 8.
+            lent = conditions({"Bool": {"kms:GrantIsForAWSResource": "true"}})
+            yield Grant(role, "kms:CreateGrant", key, lent)
         namespace = {"StringEquals": {"cloudwatch:namespace": logs}}
         yield Grant(role, "cloudwatch:PutMetricData", "*", conditions(namespace))
 
@@ -206,6 +211,12 @@ class Pipeline:
             case {"Std:Join": {"On": str(separator), "Values": list(values)}}:
                 return separator.join(self.text(one) for one in values)
         raise ValueError(f"no row says where {value} is: add one")
+
+
+def _volume_key(arguments: Document) -> str | None:
+    processing = arguments.get("ProcessingResources", {}).get("ClusterConfig")
+    key: str | None = (processing or arguments["ResourceConfig"]).get("VolumeKmsKeyId")
+    return key
 
 
 def required(templates: Templates) -> set[Grant]:

@@ -11,6 +11,7 @@ from tests.synth.access_mutations import mutations
 from tests.synth.conftest import Assembly
 from tests.synth.granted_access import Grant, Templates, grants, resolved_templates, roles
 from tests.synth.required_access import required
+from tests.synth.variants import settings_with, synthesized
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -40,6 +41,27 @@ def test_roles_may_do_what_is_needed_and_nothing_else(templates: Templates) -> N
 
 def test_so_in_dev(assembly: Assembly) -> None:
     assert_exact(resolved_templates(assembly))
+
+
+def test_so_where_training_hosts_have_volumes(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    instances = {
+        "training.allowed_instance_types": ("ml.c7i.4xlarge", "ml.m7i.4xlarge"),
+        "training.instance_type": "ml.c7i.4xlarge",
+        "evaluation.allowed_instance_types": ("ml.g5.xlarge",),
+        "evaluation.instance_type": "ml.g5.xlarge",
+    }
+    assembly = synthesized(settings_with(instances), tmp_path_factory.mktemp("volumes"))
+    templates = resolved_templates(assembly)
+    assert_exact(templates)
+    lending = {one.role for one in grants(roles(templates)) if one.action == "kms:CreateGrant"}
+    assert len(lending) == 2
+    assert all("TrainingRole" in role for role in lending)
+    key = assembly.step("Train")["OutputDataConfig"]["KmsKeyId"]
+    assert assembly.step("Train")["ResourceConfig"]["VolumeKmsKeyId"] == key
+    evaluation = assembly.step("Evaluate")["ProcessingResources"]["ClusterConfig"]
+    assert "VolumeKmsKeyId" not in evaluation
 
 
 def test_nothing_is_granted_twice(templates: Templates) -> None:

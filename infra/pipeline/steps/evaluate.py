@@ -60,6 +60,7 @@ def evaluate(p: Parameters, deployment: Deployment, settings: EvaluationSettings
                     "InstanceType": p.evaluation_instance_type,
                     "InstanceCount": 1,
                     "VolumeSizeInGB": settings.volume_gb,
+                    **deployment.volume_key(settings),
                 }
             },
             "StoppingCondition": {"MaxRuntimeInSeconds": settings.max_runtime_s},

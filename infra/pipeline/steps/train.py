@@ -36,8 +36,8 @@ def train(
         "ResourceConfig": {
             "InstanceType": p.instance_type,
             "InstanceCount": p.instance_count,
-            # No VolumeKmsKeyId: instances with NVMe disks, the default ones, reject it.
             "VolumeSizeInGB": settings.volume_gb,
+            **deployment.volume_key(settings),
         },
         "StoppingCondition": {"MaxRuntimeInSeconds": settings.max_runtime_s},
         "EnableNetworkIsolation": True,
