@@ -87,6 +87,7 @@ images: .venv/.dev-installed ## build the training images here, as a deployment 
 	  $(if $(PIP_CONF),--pip-configuration $(PIP_CONF))
 
 deploy: .venv/.dev-installed ## deploy every stack to the AWS account of your credentials
+	.venv/bin/python -m infra.ownership $(ENV)
 	npx cdk deploy --all -c env=$(ENV)
 
 destroy: .venv/.dev-installed ## delete the environment ENV from AWS, after asking

@@ -5,20 +5,22 @@ bucket that holds anything.
 """
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import boto3
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError
 
+from infra.ownership import OwnershipError, check_stacks, left_behind, place_of, session_of
 from infra.settings import Settings, SettingsError, load_settings
 
 _POLL_S = 15
 _STOP_LIMIT_S = 1_800
-_ALIVE = ("Executing", "Stopping")
+_EXECUTING = "Executing"
+_ALIVE = (_EXECUTING, "Stopping")
 Client = Any
 """Of boto3; its stubs for these services are not worth a dependency."""
 
@@ -71,7 +73,7 @@ def contents(settings: Settings, clients: Clients) -> Contents:
         pipelines=pipelines,
         model_package_groups=groups,
         buckets=() if settings.storage.retain_data else data,
-        executions=tuple(_running(clients.sagemaker, pipelines)),
+        executions=tuple(arn for arn, _ in _running(clients.sagemaker, pipelines)),
         model_packages=tuple(_versions(clients.sagemaker, groups)),
     )
 
@@ -87,9 +89,7 @@ def empty(found: Contents, clients: Clients, *, sleep: Callable[[float], None]) 
     Raises:
         TimeoutError: executions were told to stop and still run after half an hour.
     """
-    for arn in found.executions:
-        clients.sagemaker.stop_pipeline_execution(PipelineExecutionArn=arn)
-    _wait_until_stopped(found.pipelines, clients.sagemaker, sleep)
+    _stop(found.pipelines, clients.sagemaker, sleep)
     for arn in found.model_packages:
         clients.sagemaker.delete_model_package(ModelPackageName=arn)
     for bucket in found.buckets:
@@ -122,13 +122,15 @@ def _data_bucket(cloudformation: Client, stack: str) -> tuple[str, ...]:
     )
 
 
-def _running(sagemaker: Client, pipelines: tuple[str, ...]) -> Iterator[str]:
+def _running(sagemaker: Client, pipelines: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """ARN and status."""
     for name in pipelines:
         pages = sagemaker.get_paginator("list_pipeline_executions").paginate(PipelineName=name)
         for page in pages:
             for execution in page["PipelineExecutionSummaries"]:
-                if execution["PipelineExecutionStatus"] in _ALIVE:
-                    yield execution["PipelineExecutionArn"]
+                status = execution["PipelineExecutionStatus"]
+                if status in _ALIVE:
+                    yield execution["PipelineExecutionArn"], status
 
 
 def _versions(sagemaker: Client, groups: tuple[str, ...]) -> Iterator[str]:
@@ -139,18 +141,30 @@ def _versions(sagemaker: Client, groups: tuple[str, ...]) -> Iterator[str]:
                 yield version["ModelPackageArn"]
 
 
-def _wait_until_stopped(
-    pipelines: tuple[str, ...], sagemaker: Client, sleep: Callable[[float], None]
-) -> None:
+def _stop(pipelines: tuple[str, ...], sagemaker: Client, sleep: Callable[[float], None]) -> None:
+    """Stop what runs, and what a trigger starts meanwhile, until nothing does."""
     for _ in range(_STOP_LIMIT_S // _POLL_S):
-        left = list(_running(sagemaker, pipelines))
-        if not left:
+        running = list(_running(sagemaker, pipelines))
+        if not running:
             return
+        for arn, status in running:
+            if status == _EXECUTING:
+                _tell_to_stop(arn, sagemaker)
         sleep(_POLL_S)
+    left = [arn for arn, _ in running]
     raise TimeoutError(
         f"{', '.join(left)} still running after {_STOP_LIMIT_S} s. Look at it in SageMaker Studio, "
         "then run make destroy again: nothing was deleted."
     )
+
+
+def _tell_to_stop(arn: str, sagemaker: Client) -> None:
+    try:
+        sagemaker.stop_pipeline_execution(PipelineExecutionArn=arn)
+    except ClientError as error:
+        # It ended since it was listed: the next list knows.
+        if error.response["Error"]["Code"] not in ("ConflictException", "ValidationException"):
+            raise
 
 
 def _empty_bucket(s3: Client, bucket: str) -> None:
@@ -169,28 +183,37 @@ def _empty_bucket(s3: Client, bucket: str) -> None:
                 )
 
 
-def main(arguments: list[str]) -> int:
-    """Ask, then empty. 0: done; 1: not confirmed; 2: no such environment."""
-    parser = argparse.ArgumentParser(prog="infra.teardown", description=__doc__)
-    parser.add_argument("environment", help="a file of config/, without .toml")
-    try:
-        settings = load_settings(parser.parse_args(arguments).environment)
-    except SettingsError as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    region = settings.target.region
+def _teardown(settings: Settings) -> int:
+    session = session_of(settings, os.environ)
+    place = place_of(session, settings)
     clients = Clients(
-        cloudformation=boto3.client("cloudformation", region_name=region),
-        s3=boto3.client("s3", region_name=region),
-        sagemaker=boto3.client("sagemaker", region_name=region),
+        cloudformation=session.client("cloudformation"),
+        s3=session.client("s3"),
+        sagemaker=session.client("sagemaker"),
     )
+    stacks = check_stacks(clients.cloudformation, settings, place)
     found = contents(settings, clients)
-    sys.stdout.write(f"To delete {settings.prefix}:\n{found.words()}\n")
+    sys.stdout.write(f"To delete {settings.prefix} in {place.words()}:\n{found.words()}\n")
+    sys.stdout.write(left_behind(settings, stacks))
     if input(f"Type {settings.prefix} to go on: ") != settings.prefix:
         sys.stdout.write("Nothing was deleted.\n")
         return 1
     empty(found, clients, sleep=time.sleep)
     return 0
+
+
+def main(arguments: list[str]) -> int:
+    """Ask, then empty. 0: done; 1: not confirmed, or not ours; 2: no such environment."""
+    parser = argparse.ArgumentParser(prog="infra.teardown", description=__doc__)
+    parser.add_argument("environment", help="a file of config/, without .toml")
+    try:
+        return _teardown(load_settings(parser.parse_args(arguments).environment))
+    except SettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    except (OwnershipError, ClientError, BotoCoreError, RuntimeError, TimeoutError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What `make destroy` deletes before the stacks."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -8,10 +9,12 @@ import pytest
 from botocore.stub import Stubber
 
 from infra import teardown
+from infra.ownership import OwnershipError, Place
 from infra.settings import load_settings
 from infra.teardown import Clients, Contents, contents, empty
 
 ACCOUNT = "arn:aws:sagemaker:us-east-1:123456789012"
+HERE = Place(account="123456789012", region="eu-west-1")
 EXECUTION = f"{ACCOUNT}:pipeline/evenshard-dev-pytorch/execution/abc"
 VERSION = f"{ACCOUNT}:model-package/evenshard-dev-pytorch/1"
 FOUND = Contents(
@@ -149,6 +152,7 @@ def test_what_is_not_deployed_holds_nothing(stubs: Stubs) -> None:
 
 def test_stops_waits_deletes_versions_and_empties(stubs: Stubs) -> None:
     sagemaker, s3 = stubs.of["sagemaker"], stubs.of["s3"]
+    sagemaker.add_response("list_pipeline_executions", executions("Executing"))
     sagemaker.add_response(
         "stop_pipeline_execution",
         {"PipelineExecutionArn": EXECUTION},
@@ -181,7 +185,23 @@ def test_stops_waits_deletes_versions_and_empties(stubs: Stubs) -> None:
     )
     slept: list[float] = []
     empty(FOUND, stubs.clients, sleep=slept.append)
-    assert slept == [15]
+    assert slept == [15, 15]
+
+
+def test_what_a_trigger_starts_meanwhile_is_stopped_too(stubs: Stubs) -> None:
+    sagemaker = stubs.of["sagemaker"]
+    sagemaker.add_response("list_pipeline_executions", executions("Executing"))
+    # It ended between the two calls.
+    sagemaker.add_client_error("stop_pipeline_execution", "ConflictException")
+    sagemaker.add_response("list_pipeline_executions", executions("Stopped", "Executing"))
+    sagemaker.add_response(
+        "stop_pipeline_execution",
+        {"PipelineExecutionArn": f"{EXECUTION}1"},
+        {"PipelineExecutionArn": f"{EXECUTION}1"},
+    )
+    sagemaker.add_response("list_pipeline_executions", executions("Stopped", "Stopped"))
+    found = Contents(pipelines=("evenshard-dev-pytorch",))
+    empty(found, stubs.clients, sleep=lambda _seconds: None)
 
 
 def test_nothing_is_deleted_while_something_runs(
@@ -189,7 +209,6 @@ def test_nothing_is_deleted_while_something_runs(
 ) -> None:
     monkeypatch.setattr(teardown, "_STOP_LIMIT_S", 30)
     sagemaker = stubs.of["sagemaker"]
-    sagemaker.add_response("stop_pipeline_execution", {"PipelineExecutionArn": EXECUTION})
     for _ in range(2):
         sagemaker.add_response("list_pipeline_executions", executions("Stopping"))
     with pytest.raises(TimeoutError, match="nothing was deleted"):
@@ -204,20 +223,49 @@ def test_an_object_that_stays_is_named(stubs: Stubs) -> None:
         empty(Contents(buckets=("data",)), stubs.clients, sleep=lambda _seconds: None)
 
 
+@pytest.fixture
+def emptied(monkeypatch: pytest.MonkeyPatch) -> list[Contents]:
+    """What `main` empties: nothing is called, whoever's credentials there are."""
+    found: list[Contents] = []
+    session = SimpleNamespace(client=lambda _name: None, region_name="eu-west-1")
+    monkeypatch.setattr(teardown, "session_of", lambda _settings, _variables: session)
+    monkeypatch.setattr(teardown, "place_of", lambda _session, _settings: HERE)
+    monkeypatch.setattr(teardown, "check_stacks", lambda *_: ["evenshard-dev-network"])
+    monkeypatch.setattr(teardown, "contents", lambda _settings, _clients: FOUND)
+    monkeypatch.setattr(teardown, "empty", lambda one, _clients, **_: found.append(one))
+    return found
+
+
 @pytest.mark.parametrize(("typed", "done"), [("evenshard-dev", True), ("yes", False)])
 def test_asks_first(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, *, done: bool
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    emptied: list[Contents],
+    typed: str,
+    *,
+    done: bool,
 ) -> None:
-    emptied: list[Contents] = []
-    monkeypatch.setattr(teardown, "contents", lambda _settings, _clients: FOUND)
-    monkeypatch.setattr(teardown, "empty", lambda found, _clients, **_: emptied.append(found))
-    monkeypatch.setattr("boto3.client", lambda _name, **_: None)
     monkeypatch.setattr("builtins.input", lambda _question: typed)
     assert teardown.main(["dev"]) == (0 if done else 1)
     assert emptied == ([FOUND] if done else [])
     said = capsys.readouterr().out
+    assert said.startswith("To delete evenshard-dev in account 123456789012, region eu-west-1:\n")
     assert "1 running execution(s) will be stopped" in said
     assert "every version of every object in data" in said
+    # dev has no network: `cdk destroy` knows nothing of a stack from before.
+    assert "aws cloudformation delete-stack --stack-name evenshard-dev-network" in said
+
+
+def test_what_is_not_ours_is_not_touched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], emptied: list[Contents]
+) -> None:
+    def refuse(*_: object) -> list[str]:
+        raise OwnershipError("stack evenshard-dev-network is not Evenshard's")
+
+    monkeypatch.setattr(teardown, "check_stacks", refuse)
+    assert teardown.main(["dev"]) == 1
+    assert "is not Evenshard's" in capsys.readouterr().err
+    assert emptied == []
 
 
 def test_an_unknown_environment_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
