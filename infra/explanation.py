@@ -8,6 +8,7 @@ prints one JSON document. Exit code 1: the file is refused; 2: there is no such 
 import json
 import re
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,8 +24,10 @@ from infra.settings import (
     load_settings,
 )
 
-_TABLE: Final = re.compile(r"^\[([^]]+)\]")
-_KEY: Final = re.compile(r"^([A-Za-z0-9_-]+) *=")
+_NAME: Final = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]+)"""
+_NAMES: Final = rf"{_NAME}(?:[ \t]*\.[ \t]*{_NAME})*"
+_TABLE: Final = re.compile(rf"^[ \t]*\[[ \t]*({_NAMES})[ \t]*\]")
+_KEY: Final = re.compile(rf"^[ \t]*({_NAMES})[ \t]*=")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,8 @@ def explain(environment: str, config_dir: Path = CONFIG_DIR) -> list[Explained]:
         SettingsError: as `load_settings` does.
     """
     settings = load_settings(environment, config_dir)
-    lines = lines_of_keys((config_dir / f"{environment}.toml").read_text(encoding="utf-8"))
+    text = (config_dir / f"{environment}.toml").read_text(encoding="utf-8-sig")
+    lines = lines_of_keys(text)
     return [
         Explained(key=key, value=value, line=lines.get(key), meaning=meaning)
         for key, value, meaning in _values(settings, "")
@@ -56,15 +60,46 @@ def explain(environment: str, config_dir: Path = CONFIG_DIR) -> list[Explained]:
 
 
 def lines_of_keys(text: str) -> dict[str, int]:
-    """Dotted key -> line, counted from 1, of a TOML text with one key a line."""
-    found: dict[str, int] = {}
-    table = ""
+    """Dotted key -> line, counted from 1, of every value in a TOML text.
+
+    What an inline table holds is on the line of the table's key.
+    """
+    written = _written_keys(text)
+    found = {}
+    for key in _leaves(tomllib.loads(text), ()):
+        starts = (key[:length] for length in range(len(key), 0, -1))
+        line = next((written[start] for start in starts if start in written), None)
+        if line is not None:
+            found[".".join(key)] = line
+    return found
+
+
+def _written_keys(text: str) -> dict[tuple[str, ...], int]:
+    """Tables first -> line, of what stands before an equals sign."""
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
     for number, line in enumerate(text.splitlines(), start=1):
         if header := _TABLE.match(line):
-            table = f"{header[1]}."
+            table = _names(header[1])
         elif key := _KEY.match(line):
-            found[f"{table}{key[1]}"] = number
+            # A line of a longer text may look like one: the first one is the key.
+            found.setdefault((*table, *_names(key[1])), number)
     return found
+
+
+def _names(dotted: str) -> tuple[str, ...]:
+    """`a."b c"` -> a, b c; quotes are TOML's own."""
+    [only] = _leaves(tomllib.loads(f"{dotted} = 0"), ())
+    return only
+
+
+def _leaves(value: object, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    match value:
+        case dict() if value:
+            for name, inner in value.items():
+                yield from _leaves(inner, (*names, name))
+        case _:
+            yield names
 
 
 def _values(section: BaseModel, table: str) -> Iterator[tuple[str, Any, str]]:

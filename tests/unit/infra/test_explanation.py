@@ -55,6 +55,38 @@ def test_lines_go_by_table() -> None:
     assert lines_of_keys(text) == {"a": 1, "t.b": 5, "t.u.a": 9}
 
 
+def test_lines_are_found_however_toml_is_written() -> None:
+    lines = [
+        "  a.b = 1",
+        '"c" = 2',
+        '[ t . "u v" ] # tables',
+        "d = { e = 3, f = { g = 4 } }",
+        "h = '''",
+        "d = 5",
+        "'''",
+    ]
+    assert lines_of_keys("\n".join(lines)) == {
+        "a.b": 1,
+        "c": 2,
+        "t.u v.d.e": 4,
+        "t.u v.d.f.g": 4,
+        "t.u v.h": 5,
+    }
+
+
+def test_an_inline_table_is_no_default(tmp_path: Path) -> None:
+    text = (CONFIG_DIR / "dev.toml").read_text()
+    old = '[training.capacity]\nkind = "on-demand"\nmax_pending_s = 14_400\n'
+    assert old in text
+    new = 'capacity = { kind = "on-demand", max_pending_s = 14_400 }\n'
+    text = text.replace(old, "").replace("[training]\n", f"[training]\n{new}")
+    (tmp_path / "mine.toml").write_text(text)
+    found = {one.key: one for one in explain("mine", tmp_path)}
+    line = text.splitlines().index(new.strip()) + 1
+    assert found["training.capacity.kind"].line == line
+    assert found["training.capacity.max_pending_s"].line == line
+
+
 def test_a_refused_file_is_not_explained(tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("prefix = 1\n")
     with pytest.raises(SettingsError, match="prefix"):
