@@ -77,7 +77,7 @@ _UNKNOWN: Final = frozenset(
     }
 )
 _AGAIN_LATER: Final = "Start again later, or allow more attempts with AWS_MAX_ATTEMPTS."
-_REGION: Final = "Set AWS_REGION to the region of the bucket."
+_REGION: Final = "Set AWS_DEFAULT_REGION to the region of the bucket."
 _REACH: Final = (
     "Check the network, and AWS_ENDPOINT_URL where it is set: does anything listen there?"
 )
