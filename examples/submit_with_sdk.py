@@ -18,6 +18,7 @@ before a pipeline's job, nobody checks here: give no more hosts than there are s
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,6 +26,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import boto3
+from botocore.exceptions import BotoCoreError, ClientError
 from sagemaker.core.resources import TrainingJob
 from sagemaker.core.shapes import (
     AlgorithmSpecification,
@@ -73,6 +75,8 @@ class Submission:
     """Hosts; never more than there are objects below `train/`."""
     max_runtime_s: int
     hyperparameters: dict[str, str] = field(default_factory=dict)
+    tags: dict[str, str] = field(default_factory=dict)
+    """A budget counts what its tag is on."""
 
 
 def request(job: Submission) -> dict[str, Any]:
@@ -113,6 +117,8 @@ def request(job: Submission) -> dict[str, Any]:
         "stopping_condition": StoppingCondition(max_runtime_in_seconds=job.max_runtime_s),
         # Usual: off. Then code in the container may use the role and send data anywhere.
         "enable_network_isolation": True,
+        # The SDK has two classes named Tag, and refuses objects of the one that it exports.
+        **({"tags": _tags(job)} if job.tags else {}),
     }
 
 
@@ -133,6 +139,10 @@ def submit(job: Submission, session: boto3.Session | None = None) -> str:
     return str(created.training_job_arn)
 
 
+def _tags(job: Submission) -> list[dict[str, str]]:
+    return [{"key": key, "value": value} for key, value in job.tags.items()]
+
+
 def _channel(name: str, data_uri: str, *, distribution: str) -> Channel:
     return Channel(
         channel_name=name,
@@ -146,6 +156,25 @@ def _channel(name: str, data_uri: str, *, distribution: str) -> Channel:
     )
 
 
+def _bucket(given: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", given):
+        raise argparse.ArgumentTypeError(f"{given!r}: give the bucket's name alone, my-bucket say")
+    return given
+
+
+def _positive(given: str) -> int:
+    if not given.isdecimal() or int(given) < 1:
+        raise argparse.ArgumentTypeError(f"{given!r}: give a whole number, 1 or more")
+    return int(given)
+
+
+def _pairs(parser: argparse.ArgumentParser, option: str, given: Sequence[str]) -> dict[str, str]:
+    pairs = [one.partition("=") for one in given]
+    if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
+        parser.error(f"{option} {wrong[0]}: give NAME=VALUE, epochs=10 for instance")
+    return {name: value for name, _, value in pairs}
+
+
 def parsed(arguments: Sequence[str]) -> Submission:
     """The job that a command line asks for."""
     parser = argparse.ArgumentParser(
@@ -153,20 +182,26 @@ def parsed(arguments: Sequence[str]) -> Submission:
     )
     parser.add_argument("--image", required=True, help="URI of the training image in Amazon ECR")
     parser.add_argument("--role", required=True, help="ARN of the job's role")
-    parser.add_argument("--bucket", required=True, help="holds data, and takes what the job writes")
+    parser.add_argument(
+        "--bucket", required=True, type=_bucket, help="holds data, and takes what the job writes"
+    )
     parser.add_argument("--key", help="ARN of the key that encrypts the model; else S3's own")
     parser.add_argument("--data", help="s3://... above train/ and validation/; BUCKET's data/")
     parser.add_argument("--framework", choices=FRAMEWORKS, default=PYTORCH)
     parser.add_argument("--instance-type", default="ml.g5.12xlarge")
-    parser.add_argument("--instance-count", type=int, default=2, help="hosts; at most the shards")
-    parser.add_argument("--max-runtime-s", type=int, default=86_400, help="seconds")
+    parser.add_argument(
+        "--instance-count", type=_positive, default=2, help="hosts; at most the shards"
+    )
+    parser.add_argument("--max-runtime-s", type=_positive, default=86_400, help="seconds")
     parser.add_argument(
         "--hyperparameter", action="append", default=[], metavar="NAME=VALUE", help="repeat it"
     )
+    parser.add_argument(
+        "--tag", action="append", default=[], metavar="NAME=VALUE", help="of the job; repeat it"
+    )
     given = parser.parse_args(arguments)
-    pairs = [one.partition("=") for one in given.hyperparameter]
-    if wrong := [name for name, sign, _ in pairs if not (name and sign)]:
-        parser.error(f"--hyperparameter {wrong[0]}: give NAME=VALUE, epochs=10 for instance")
+    if empty := [one for one in given.tag if one.endswith("=")]:
+        parser.error(f"--tag {empty[0]}: the SDK leaves empty values out. Give NAME=VALUE")
     data_uri = given.data or f"s3://{given.bucket}/data/"
     return Submission(
         name=f"{NAME_START}-{datetime.now(UTC):%Y%m%d-%H%M%S}",
@@ -179,9 +214,18 @@ def parsed(arguments: Sequence[str]) -> Submission:
         instance_type=given.instance_type,
         instance_count=given.instance_count,
         max_runtime_s=given.max_runtime_s,
-        hyperparameters={name: value for name, _, value in pairs},
+        hyperparameters=_pairs(parser, "--hyperparameter", given.hyperparameter),
+        tags=_pairs(parser, "--tag", given.tag),
     )
 
 
+def main(arguments: Sequence[str]) -> None:
+    """Submit, and print the job's ARN."""
+    try:
+        print(submit(parsed(arguments)))
+    except (ClientError, BotoCoreError) as error:
+        sys.exit(f"Not submitted: {error}")
+
+
 if __name__ == "__main__":
-    print(submit(parsed(sys.argv[1:])))
+    main(sys.argv[1:])

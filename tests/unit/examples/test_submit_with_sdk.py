@@ -9,9 +9,11 @@ import boto3
 import pytest
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
+from botocore.exceptions import NoRegionError
 from botocore.httpsession import URLLib3Session
 
-from examples.submit_with_sdk import parsed, submit
+from examples import submit_with_sdk
+from examples.submit_with_sdk import Submission, parsed, submit
 from infra.pipeline.definition import pipeline_definition
 from infra.pipeline.deployment import Deployment
 from infra.pipeline.validation import problems
@@ -142,6 +144,18 @@ def test_the_service_and_our_rules_have_nothing_to_say(sent: Sent) -> None:
     }
 
 
+def test_tags_are_the_job_s(sent: Sent) -> None:
+    body = sent("--tag", "evenshard:environment=evenshard-dev", "--tag", "owner=a=b")
+    assert body["Tags"] == [
+        {"Key": "evenshard:environment", "Value": "evenshard-dev"},
+        {"Key": "owner", "Value": "a=b"},
+    ]
+
+
+def test_without_tags_none_are_sent(sent: Sent) -> None:
+    assert "Tags" not in sent()
+
+
 def test_without_a_key_none_is_named(sent: Sent) -> None:
     assert "KmsKeyId" not in sent()["OutputDataConfig"]
 
@@ -160,3 +174,33 @@ def test_a_hyperparameter_has_a_name_and_a_value(
     with pytest.raises(SystemExit):
         parsed([*ARGUMENTS, "--hyperparameter", given])
     assert "give NAME=VALUE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "said"),
+    [
+        ("--bucket", "s3://b/", "give the bucket's name alone"),
+        ("--instance-count", "0", "give a whole number, 1 or more"),
+        ("--max-runtime-s", "-5", "give a whole number, 1 or more"),
+        ("--instance-count", "two", "give a whole number, 1 or more"),
+        ("--tag", "owner", "give NAME=VALUE"),
+        ("--tag", "owner=", "leaves empty values out"),
+    ],
+)
+def test_what_only_the_service_would_refuse_is_wrong_usage(
+    option: str, given: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parsed([*ARGUMENTS, f"{option}={given}"])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_refusal_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Submission) -> str:
+        raise NoRegionError
+
+    monkeypatch.setattr(submit_with_sdk, "submit", refuse)
+    with pytest.raises(SystemExit) as ended:
+        submit_with_sdk.main(ARGUMENTS)
+    assert ended.value.code == "Not submitted: You must specify a region."
