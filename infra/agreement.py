@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from infra.network.settings import addresses_problem
 from infra.operations.settings import triggers_problem
+from infra.pipeline.accelerators import accelerator_problem
 from infra.target import registry_problem
 
 if TYPE_CHECKING:  # it asks this module while it is checked
@@ -20,6 +21,7 @@ def disagreements(settings: "Settings") -> Iterator[str]:
             instance_types=settings.training.allowed_instance_types,
         ),
         triggers_problem(settings.triggers, settings.frameworks),
+        *(_accelerators(settings, framework) for framework in settings.frameworks),
         *(
             registry_problem(settings.target, key, image)
             for framework in settings.frameworks
@@ -27,6 +29,11 @@ def disagreements(settings: "Settings") -> Iterator[str]:
         ),
     ]
     yield from (one for one in found if one)
+
+
+def _accelerators(settings: "Settings", framework: str) -> str | None:
+    key, image = _image(settings, framework)
+    return accelerator_problem(key, image, settings.training.allowed_instance_types)
 
 
 def _image(settings: "Settings", framework: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
@@ -17,7 +17,7 @@ from infra.pipeline.settings import (
     GateSettings,
     TrainingSettings,
 )
-from infra.section import LogDays, TagKey, TagValue
+from infra.section import LogDays, NamedOnce, TagKey, TagValue
 from infra.section import Section as _Section
 from infra.target import TargetSettings
 from training.contract.hyperparameters import PROGRAM, TASK, check_used
@@ -30,8 +30,14 @@ EXAMPLES_FOLDER = "examples"
 CONFIG_DIR = REPOSITORY_ROOT / "config"
 DEFAULT_ENVIRONMENT = "dev"
 
+MOST_TAGS = 48
+"""AWS' 50, without the environment's own and the Name of a VPC."""
+_NO_BUCKETS = ("sthree", "amzn-s3-demo")
+
 Days = Annotated[int, Field(ge=1, le=3650)]
-PolicyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_+=,.@/-]+$", max_length=512)]
+PolicyName = Annotated[
+    str, Field(pattern=r"^([A-Za-z0-9_+=,.@-]+/)*[A-Za-z0-9_+=,.@-]{1,128}$", max_length=512)
+]
 Framework = Literal["pytorch", "tensorflow"]
 
 
@@ -68,7 +74,7 @@ class Settings(_Section):
 
     prefix: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$", max_length=32)]
     """Starts the name of everything deployed: lower-case letters, digits and single hyphens."""
-    frameworks: Annotated[tuple[Framework, ...], Field(min_length=1, strict=False)]
+    frameworks: Annotated[tuple[Framework, ...], Field(min_length=1, strict=False), NamedOnce]
     """Whose training pipelines are deployed, one or both; each has its table below."""
     images_by_digest: bool
     """Existing images must be named by their digest, since a tag may come to mean another image."""
@@ -85,8 +91,10 @@ class Settings(_Section):
     triggers: TriggerSettings
     notifications: NotificationSettings
     budget: BudgetSettings = BudgetSettings()
-    tags: dict[TagKey, TagValue] = Field(default_factory=dict)
-    """More tags on everything that is deployed and on every job."""
+    tags: Annotated[dict[TagKey, TagValue], Field(max_length=MOST_TAGS)] = Field(
+        default_factory=dict
+    )
+    """More tags on everything that is deployed and on every job, at most 48."""
     target: TargetSettings = TargetSettings()
 
     @model_validator(mode="after")
@@ -99,11 +107,26 @@ class Settings(_Section):
         """What this framework's pipeline has of its own."""
         return {PYTORCH: self.pytorch, TENSORFLOW: self.tensorflow}[framework]
 
-    @field_validator("frameworks")
+    @field_validator("prefix")
     @classmethod
-    def _named_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(given)) < len(given):
-            raise ValueError("a framework is named twice. Name each once: it has one pipeline.")
+    def _may_start_a_bucket(cls, given: str) -> str:
+        # CloudFormation names the buckets after the stack.
+        if given.startswith(_NO_BUCKETS):
+            raise ValueError(
+                f"{given!r} would start the names of buckets, which must not start with "
+                f"{' or '.join(_NO_BUCKETS)}. Choose another one."
+            )
+        return given
+
+    @field_validator("tags")
+    @classmethod
+    def _tags_differ(cls, given: dict[str, str]) -> dict[str, str]:
+        for key in given:
+            if [other for other in given if other != key and other.lower() == key.lower()]:
+                raise ValueError(
+                    f"{key!r} is there twice but for its case, which counts for nothing in tags of "
+                    "roles. Keep one."
+                )
         return given
 
     @model_validator(mode="after")
@@ -142,12 +165,13 @@ class Settings(_Section):
 
 
 def _check_program(framework: str, program: str) -> None:
-    if not _is_copied(framework, REPOSITORY_ROOT / decode(program)):
+    file = REPOSITORY_ROOT / decode(program)
+    if file.suffix != ".py" or not _is_copied(framework, file):
         code, examples = _copied(framework)
         raise ValueError(
-            f"{framework}.hyperparameters.{PROGRAM} is {program!r}. Allowed: a file below {code} "
-            f"or {examples}, relative to {REPOSITORY_ROOT}, since the image holds these only, "
-            "without the other framework's. Put the script there, or name an existing image."
+            f"{framework}.hyperparameters.{PROGRAM} is {program!r}. Allowed: a .py file below "
+            f"{code} or {examples}, relative to {REPOSITORY_ROOT}, since the image holds these "
+            "only, without the other framework's. Put the script there, or name an existing image."
         )
 
 
@@ -199,12 +223,24 @@ def load_settings(environment: str, config_dir: Path = CONFIG_DIR) -> Settings:
             f"Choose with -c env=NAME or write {path}."
         )
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Settings.model_validate(values)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path} is not TOML: {error}. Correct that line.") from error
+        return Settings.model_validate(_parsed(path))
     except ValidationError as error:
         raise SettingsError(_explain(path, error)) from error
+
+
+def _parsed(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise SettingsError(
+            f"{path} is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}. TOML "
+            "is UTF-8: save it as that."
+        ) from error
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read: {error.strerror}. See to it.") from error
+    # Python's own limits on digits and depth are no errors of TOML.
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{path} is not TOML: {error}. Correct that line.") from error
 
 
 def _explain(path: Path, error: ValidationError) -> str:

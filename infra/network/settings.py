@@ -1,11 +1,11 @@
 """The table [network] of a settings file."""
 
 import ipaddress
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from infra.section import LogDays, Section
+from infra.section import LogDays, NamedOnce, Section
 
 InterfaceService = Literal["ecr.api", "ecr.dkr", "kms", "logs", "monitoring"]
 
@@ -15,7 +15,16 @@ ADDRESSES_PER_HOST = 2
 ADDRESSES_PER_EFA_HOST = 5
 """Source: docs/facts.md 8."""
 
-_ALWAYS_EFA = frozenset({"p4d", "p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "trn1n", "trn2"})
+_HALVINGS = 2
+"""Of a VPC's addresses, for a subnet."""
+_PRIVATE = tuple(map(ipaddress.IPv4Network, ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")))
+"""What the VPC user guide recommends. Loopback, link-local and the like are private as well."""
+_DOCKER = ipaddress.IPv4Network("172.17.0.0/16")
+"""Containers' own network. The VPC user guide names SageMaker among those that it disturbs."""
+
+_ALWAYS_EFA = frozenset(
+    {"p4d", "p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300", "p6e-gb200", "trn1n", "trn2"}
+)
 _LARGE_WITH_EFA = frozenset({"g4dn", "g5", "g6", "g6e", "gr6", "g7", "g7e"})
 """With a network adapter for EFA from size 8xlarge on. Source: docs/facts.md 8."""
 _FIRST_LARGE = 8
@@ -38,11 +47,12 @@ class NewNetwork(_Network):
     kind: Literal["new"]
     cidr: str
     """Its private IPv4 addresses, /16../24, `10.64.0.0/16` for instance."""
-    zones: Annotated[int, Field(ge=1, le=4)]
-    """Availability zones with a subnet each, 1..4: the region's first ones."""
+    zones: Annotated[int, Field(ge=1, le=2**_HALVINGS)]
+    """Availability zones with a subnet each, 1..4: the region's first ones. Some have two or three.
+    Each subnet is a quarter of `cidr`, however many there are."""
     most_hosts: Annotated[int, Field(ge=1, le=1024)]
     """Hosts that may run at a time, over all executions, 1..1024. Each subnet has room for them."""
-    interface_endpoints: Annotated[tuple[InterfaceService, ...], Field(strict=False)]
+    interface_endpoints: Annotated[tuple[InterfaceService, ...], Field(strict=False), NamedOnce]
     """Services reached from inside beside S3; each costs money by the hour and zone."""
     flow_log_days: LogDays
     """Days that the record of connections is kept."""
@@ -50,29 +60,24 @@ class NewNetwork(_Network):
     @field_validator("cidr")
     @classmethod
     def _private(cls, given: str) -> str:
-        advice = "Allowed: private addresses with a mask of 16 to 24, '10.64.0.0/16' for instance."
+        advice = (
+            "Allowed: private addresses with a mask of 16 to 24, '10.64.0.0/16' for instance, in "
+            f"{', '.join(map(str, _PRIVATE))}, but not in {_DOCKER}, which SageMaker uses itself."
+        )
         try:
             network = ipaddress.IPv4Network(given)
         except ValueError as error:
             raise ValueError(f"{error}. {advice}") from error
-        if not network.is_private or not 16 <= network.prefixlen <= 24:  # noqa: PLR2004 - AWS's masks, said in the message
+        private = any(map(network.subnet_of, _PRIVATE)) and not network.overlaps(_DOCKER)
+        # A mask may be written in other ways, but not for AWS.
+        if not private or not 16 <= network.prefixlen <= 24 or str(network) != given:  # noqa: PLR2004 - AWS's masks, said in the message
             raise ValueError(f"{given} is not. {advice}")
         return given
 
-    @model_validator(mode="after")
-    def _subnets_fit(self) -> Self:
-        if self.addresses_per_subnet < ADDRESSES_PER_HOST:
-            raise ValueError(
-                f"{self.zones} subnets of {self.cidr} have {self.addresses_per_subnet} addresses "
-                "each for hosts. Widen cidr, or lower zones."
-            )
-        return self
-
     @property
     def subnet_cidrs(self) -> list[str]:
-        """One for each zone, of equal size."""
-        halvings = (self.zones - 1).bit_length()
-        subnets = ipaddress.IPv4Network(self.cidr).subnets(prefixlen_diff=halvings)
+        """One for each zone, each a quarter of `cidr`: a zone more moves no other's subnet."""
+        subnets = ipaddress.IPv4Network(self.cidr).subnets(prefixlen_diff=_HALVINGS)
         return [str(subnet) for subnet, _ in zip(subnets, range(self.zones), strict=False)]
 
     @property
@@ -86,10 +91,11 @@ class ImportedNetwork(_Network):
     """A VPC that exists. Its owner sees to routes, endpoints and addresses."""
 
     kind: Literal["imported"]
-    vpc_id: Annotated[str, Field(pattern=r"^vpc-[0-9a-f]{8,17}$")]
+    vpc_id: Annotated[str, Field(pattern=r"^vpc-([0-9a-f]{8}|[0-9a-f]{17})$")]
     subnet_ids: Annotated[
-        tuple[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")], ...],
+        tuple[Annotated[str, Field(pattern=r"^subnet-([0-9a-f]{8}|[0-9a-f]{17})$")], ...],
         Field(min_length=1, max_length=16, strict=False),
+        NamedOnce,
     ]
     """Of that VPC, 1..16, with a way to S3. SageMaker runs a job in one of them."""
 
@@ -118,7 +124,7 @@ def addresses_problem(
             f"network.most_hosts is {network.most_hosts}, but a subnet has "
             f"{network.addresses_per_subnet} addresses and a host takes {each}"
             f"{f' (EFA: {efa[0]})' if efa else ''}. Allowed: "
-            f"{network.addresses_per_subnet // each} hosts. Widen network.cidr, or lower zones or "
+            f"{network.addresses_per_subnet // each} hosts. Widen network.cidr, or lower "
             "most_hosts."
         )
     return None

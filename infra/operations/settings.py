@@ -2,19 +2,22 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from infra.section import Section
+from infra.operations.schedule import checked_schedule
+from infra.section import NamedOnce, Section
 
+_RUNBOOK = "docs/operations.md"
 Framework = Literal["pytorch", "tensorflow"]
-Frameworks = Annotated[tuple[Framework, ...], Field(strict=False)]
-EmailAddress = Annotated[str, Field(pattern=r"^[^@\s]+@[^@\s]+\.[^@\s]+$", max_length=320)]
-ScheduleExpression = Annotated[
+Frameworks = Annotated[tuple[Framework, ...], Field(strict=False), NamedOnce]
+EmailAddress = Annotated[
     str,
     Field(
-        pattern=r"^(rate\(([1-9]\d*) (minute|minutes|hour|hours|day|days)\)|cron\(\S+( \S+){5}\))$"
+        pattern=r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$",
+        max_length=320,
     ),
 ]
+ScheduleExpression = Annotated[str, AfterValidator(checked_schedule)]
 
 
 class TriggerSettings(Section):
@@ -36,26 +39,27 @@ class TriggerSettings(Section):
             )
         return self
 
-    @field_validator("on_dataset", "on_schedule")
-    @classmethod
-    def _named_once(cls, given: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(given)) < len(given):
-            raise ValueError("a framework is named twice. Name each once: it has one pipeline.")
-        return given
-
 
 class NotificationSettings(Section):
     """Who is told of failures."""
 
-    emails: Annotated[tuple[EmailAddress, ...], Field(max_length=20, strict=False)]
+    emails: Annotated[tuple[EmailAddress, ...], Field(max_length=20, strict=False), NamedOnce]
     """Each must confirm once. May be empty: then subscribe to the topic in another way."""
+    runbook: Annotated[str, Field(pattern=r"^https://[!-~]+$", max_length=500)] | None = None
+    """Address of docs/operations.md for those who are called, https://...: every message and alarm
+    names it. Left out: its path in the repository."""
+
+    @property
+    def where_to_read(self) -> str:
+        """What messages and alarms name."""
+        return self.runbook or _RUNBOOK
 
 
 class BudgetSettings(Section):
     """A limit on what is spent on resources with this environment's tag."""
 
     monthly_usd: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    """US dollars a month, 1..10000000; left out: no budget. Partition aws only."""
+    """US dollars a month, 1..10000000; left out: no budget. In most regions of partition aws."""
 
 
 def triggers_problem(triggers: TriggerSettings, frameworks: tuple[str, ...]) -> str | None:

@@ -13,9 +13,9 @@ NVME_FAMILIES = frozenset(
         "p5",
         "p5e",
         "p5en",
-        "p6",
         "p6-b200",
         "p6-b300",
+        "p6e-gb200",
         "trn1",
         "trn1n",
         "trn2",
@@ -24,6 +24,8 @@ NVME_FAMILIES = frozenset(
 """Families with local disks, where SageMaker rejects VolumeKmsKeyId. Source: docs/facts.md 2, 8."""
 
 
+_MOST_S = 2_147_483_647
+"""The service model has 32 bits for it, and names no other limit."""
 SOLD_OUT_MIN = 240
 MOST_PATIENCE_MIN = 14_400
 """Of a retry policy. Source: docs/facts.md 8."""
@@ -75,7 +77,7 @@ class Spot(BaseModel):
     )
 
     kind: Literal["spot"]
-    max_wait_s: Annotated[int, Field(ge=60)]
+    max_wait_s: Annotated[int, Field(ge=60, le=_MOST_S)]
     """Seconds for waiting and running together; the job's max_runtime_s or more."""
 
 

@@ -8,7 +8,7 @@ from infra.pipeline.capacity import LONGEST_JOB_S, Capacity, Spot, has_local_nvm
 from infra.pipeline.validation.document import PROCESSING, TRAINING
 from infra.pipeline.validation.service_model import instance_types
 from infra.pipeline.validation.wording import rename_fix
-from infra.section import Section
+from infra.section import NamedOnce, Section
 from training.contract.bounds import Range
 from training.contract.hyperparameters import PROGRAM, TrainingHyperparameters, bounds_of
 from training.contract.parsing import HyperparameterError, decode, parse
@@ -17,8 +17,10 @@ from training.shards.request import HYPERPARAMETERS, QUALITY_THRESHOLD
 InstanceType = Annotated[str, Field(pattern=r"^ml\.[a-z0-9-]+\.[a-z0-9-]+$")]
 VolumeGigabytes = Annotated[int, Field(ge=1, le=16_384)]
 MaxRuntimeSeconds = Annotated[int, Field(ge=60, le=LONGEST_JOB_S)]
-HyperparameterName = Annotated[str, Field(min_length=1, max_length=256)]
-HyperparameterValue = Annotated[str, Field(max_length=256)]
+_PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
+"""The service model's pattern, `.*`, takes no line break."""
+HyperparameterName = Annotated[str, Field(min_length=1, max_length=256, pattern=_PRINTABLE)]
+HyperparameterValue = Annotated[str, Field(max_length=256, pattern=_PRINTABLE)]
 """The developer guide's quota; the service model allows 2,500 characters."""
 
 MOST_HYPERPARAMETERS = 100
@@ -38,7 +40,11 @@ class BuiltImage(Section):
 
     kind: Literal["build"]
     base_image: Annotated[
-        str, Field(pattern=r"^[a-z0-9.:/_-]+:[A-Za-z0-9._-]+(@sha256:[0-9a-f]{64})?$")
+        str,
+        Field(
+            pattern=r"^[a-z0-9._-]+(:[0-9]+)?(/[a-z0-9._-]+)*"
+            r":[A-Za-z0-9_][A-Za-z0-9._-]{0,127}(@sha256:[0-9a-f]{64})?$"
+        ),
     ]
     """With its tag, or tag and digest; the build argument BASE_IMAGE."""
 
@@ -50,7 +56,7 @@ class ExistingImage(Section):
     uri: Annotated[
         str,
         Field(
-            pattern=r"^\d{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
+            pattern=r"^[0-9]{12}\.dkr\.ecr\.[a-z0-9-]+\.amazonaws\.com(\.cn)?"
             r"/[a-z0-9._/-]+(:[A-Za-z0-9._-]+|@sha256:[0-9a-f]{64})$"
         ),
     ]
@@ -96,13 +102,15 @@ class FrameworkSettings(Section):
         return given
 
 
-class _Instances(Section):
+class Instances(Section):
     """Where a job runs."""
 
     _job: ClassVar[str]
     """The definition's type of its step, which decides what instances there are."""
 
-    allowed_instance_types: Annotated[tuple[InstanceType, ...], Field(min_length=1, strict=False)]
+    allowed_instance_types: Annotated[
+        tuple[InstanceType, ...], Field(min_length=1, strict=False), NamedOnce
+    ]
     """What a starter of the pipeline may choose from."""
     instance_type: InstanceType
     """The default; one of `allowed_instance_types`."""
@@ -132,8 +140,24 @@ class _Instances(Section):
             )
         return self
 
+    @model_validator(mode="after")
+    def _one_kind_of_disk(self) -> Self:
+        # VolumeKmsKeyId is legal on one side of this line only, and cannot depend on a parameter.
+        nvme = [name for name in self.allowed_instance_types if has_local_nvme(name)]
+        if 0 < len(nvme) < len(self.allowed_instance_types):
+            raise ValueError(
+                f"allowed_instance_types mixes instances with local NVMe disks ({', '.join(nvme)}) "
+                "and without. Allowed: one kind. Move the others to an environment of their own."
+            )
+        return self
 
-class TrainingSettings(_Instances):
+    @property
+    def have_volumes(self) -> bool:
+        """Whether they write to volumes, which take a key, and not to NVMe disks, which do not."""
+        return not has_local_nvme(self.instance_type)
+
+
+class TrainingSettings(Instances):
     """The training job, and the defaults of its pipeline parameters."""
 
     _job = TRAINING
@@ -164,22 +188,14 @@ class TrainingSettings(_Instances):
             )
         return self
 
-    @model_validator(mode="after")
-    def _one_kind_of_disk(self) -> Self:
-        # VolumeKmsKeyId is legal on one side of this line only, and cannot depend on a parameter.
-        if len({has_local_nvme(name) for name in self.allowed_instance_types}) > 1:
-            nvme = [name for name in self.allowed_instance_types if has_local_nvme(name)]
-            raise ValueError(
-                f"allowed_instance_types mixes instances with local NVMe disks ({', '.join(nvme)}) "
-                "and without. Allowed: one kind. Move the others to an environment of their own."
-            )
-        return self
 
-
-class EvaluationSettings(_Instances):
+class EvaluationSettings(Instances):
     """The evaluation job: one instance, the training image."""
 
     _job = PROCESSING
+
+    max_runtime_s: Annotated[int, Field(ge=60, le=777_600)]
+    """Seconds after which SageMaker stops the job, 60..777600: nine days, of a processing job."""
 
 
 class GateSettings(Section):

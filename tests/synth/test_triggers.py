@@ -121,11 +121,11 @@ def test_where_nothing_triggers_there_is_no_trigger(assembly: Assembly) -> None:
         ({"triggers.on_schedule": ("pytorch",)}, "schedule is None"),
         (
             {"triggers.on_schedule": ("pytorch",), "triggers.schedule": "every Monday"},
-            "should match pattern",
+            "'every Monday' is no schedule. Allowed: rate(7 days)",
         ),
         (
             {"triggers.on_schedule": ("pytorch",), "triggers.schedule": "cron(0 3 * * *)"},
-            "should match pattern",
+            "is no schedule",
         ),
         ({"triggers.on_dataset": ("pytorch", "pytorch")}, "named twice"),
         ({"triggers.on_dataset": ("jax",)}, "'pytorch' or 'tensorflow'"),

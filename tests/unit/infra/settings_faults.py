@@ -3,9 +3,8 @@
 from typing import Final
 
 from tests.unit.infra.framework_faults import FRAMEWORK_FAULTS
+from tests.unit.infra.service_faults import SERVICE_FAULTS, SPOT
 from tests.unit.infra.surroundings_faults import SURROUNDINGS_FAULTS
-
-SPOT: Final = '-training.capacity.max_pending_s\ntraining.capacity.kind = "spot"'
 
 FAULTS: Final = (
     # Names
@@ -140,4 +139,5 @@ FAULTS: Final = (
     ),
     *FRAMEWORK_FAULTS,
     *SURROUNDINGS_FAULTS,
+    *SERVICE_FAULTS,
 )

@@ -16,7 +16,7 @@ SURROUNDINGS_FAULTS: Final = (
     (
         'triggers.on_schedule = ["pytorch"]\ntriggers.schedule = "every Monday"',
         "triggers.schedule",
-        "match pattern",
+        "is no schedule",
     ),
     ('[tags]\ntags.owner = "me;you"', "tags.owner", "match pattern"),
     ('notifications.emails = ["me"]', "notifications.emails.0", "match pattern"),
@@ -32,10 +32,10 @@ SURROUNDINGS_FAULTS: Final = (
     (f"{NEW_NETWORK}\nnetwork.zones = 5", "network.new.zones", "less than or equal to 4"),
     (f'{NEW_NETWORK}\nnetwork.cidr = "8.8.0.0/16"', "network.new.cidr", "private addresses"),
     (
-        # 128 addresses, of which 6 are taken: enough for 61 hosts, but not with EFA.
-        f"{NEW_NETWORK}\nnetwork.most_hosts = 60",
+        # 64 addresses, of which 6 are taken: enough for 29 hosts, but not with EFA.
+        f"{NEW_NETWORK}\nnetwork.most_hosts = 29",
         "network.most_hosts",
-        "a host takes 5 (EFA: ml.g5.12xlarge). Allowed: 24 hosts. Widen network.cidr",
+        "a host takes 5 (EFA: ml.g5.12xlarge). Allowed: 11 hosts. Widen network.cidr",
     ),
     (
         f"{NEW_NETWORK}\nnetwork.most_hosts = 1",
@@ -48,5 +48,5 @@ SURROUNDINGS_FAULTS: Final = (
         "but target.region is cn-north-1. Allowed: a registry in China",
     ),
     ('[target]\ntarget.account = "12345"', "target.account", "match pattern"),
-    ('[target]\ntarget.region = "Ireland"', "target.region", "match pattern"),
+    ('[target]\ntarget.region = "Ireland"', "target.region", "is no region with SageMaker"),
 )

@@ -1,5 +1,7 @@
 """How instances are bought, and which have disks of their own."""
 
+import re
+
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
@@ -12,7 +14,7 @@ from infra.pipeline.capacity import (
     patience_min,
     with_capacity,
 )
-from infra.pipeline.validation.service_model import service_model
+from infra.pipeline.validation.service_model import instance_types, service_model
 
 
 @pytest.mark.parametrize(
@@ -25,6 +27,20 @@ def test_has_nvme(name: str) -> None:
 @pytest.mark.parametrize("name", ["ml.m5.xlarge", "ml.p3.2xlarge", "ml.c5.large"])
 def test_has_no_nvme(name: str) -> None:
     assert not has_local_nvme(name)
+
+
+EBS_ONLY = re.compile(r"[cmr][4-9][a-z]?(-flex)?|c5n|p2|p3|t3")
+"""Families of EC2 without instance store, by its table of instance types."""
+
+
+@pytest.mark.parametrize("kind", ["Training", "Processing"])
+def test_every_family_of_the_service_is_known_by_its_disks(kind: str) -> None:
+    for name in instance_types(kind):
+        family = name.split(".")[1]
+        # A `d` in the name is an instance store.
+        assert has_local_nvme(name) is not bool(
+            EBS_ONLY.fullmatch(family) and not family.endswith("d")
+        ), f"{family} is new: say in infra/pipeline/capacity.py whether it has disks of its own"
 
 
 JOB = {

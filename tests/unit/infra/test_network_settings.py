@@ -66,12 +66,12 @@ def test_refuses_by_key(
 @pytest.mark.parametrize(
     ("cidr", "zones", "subnets"),
     [
-        ("10.0.0.0/16", 1, ["10.0.0.0/16"]),
-        ("10.0.0.0/16", 2, ["10.0.0.0/17", "10.0.128.0/17"]),
+        ("10.0.0.0/16", 1, ["10.0.0.0/18"]),
+        ("10.0.0.0/16", 2, ["10.0.0.0/18", "10.0.64.0/18"]),
         ("10.0.0.0/24", 3, ["10.0.0.0/26", "10.0.0.64/26", "10.0.0.128/26"]),
     ],
 )
-def test_zones_share_the_addresses(cidr: str, zones: int, subnets: list[str]) -> None:
+def test_a_zone_more_moves_no_other(cidr: str, zones: int, subnets: list[str]) -> None:
     assert new_network(cidr=cidr, zones=zones).subnet_cidrs == subnets
 
 

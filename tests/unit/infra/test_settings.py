@@ -130,6 +130,65 @@ def refuses(training: dict[str, object]) -> bool:
     return False
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xff\xfep\x00", "is not UTF-8: byte 0 is 0xff"),
+        (b"# caf\xe9\n", "is not UTF-8: byte 5 is 0xe9"),
+        (b"prefix = \n", "is not TOML: Invalid value (at line 1, column 10)"),
+        (b"prefix = 'a'\nprefix = 'b'\n", "is not TOML: Cannot overwrite a value"),
+        (b"seed = " + b"9" * 5_000, "is not TOML: Exceeds the limit"),
+        (b"x = " + b"[" * 3_000 + b"]" * 3_000, "is not TOML"),
+    ],
+)
+def test_a_file_that_is_no_toml_is_named(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "dev.toml").write_bytes(content)
+    with pytest.raises(SettingsError) as refused:
+        load_settings("dev", tmp_path)
+    assert str(refused.value).startswith(f"{tmp_path / 'dev.toml'} {said}")
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "dev.toml").mkdir()
+    with pytest.raises(SettingsError, match=r"dev\.toml cannot be read: Is a directory"):
+        load_settings("dev", tmp_path)
+
+
+@pytest.mark.parametrize("change", [b"\xef\xbb\xbf%s", b"%s\r\n"])
+def test_what_editors_of_windows_add_is_no_fault(config_dir: Path, change: bytes) -> None:
+    path = config_dir / "dev.toml"
+    path.write_bytes(change % path.read_bytes())
+    assert load_settings("dev", config_dir) == load_settings("dev")
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        "rate(1 hour)",
+        "rate(30 minutes)",
+        "cron(0/15 3,15 ? JAN-MAR,12 MON-FRI 2027-2030)",
+        "cron(0 3 L * ? *)",
+        "cron(0 3 15W * ? *)",
+        "cron(0 3 ? * 6#3 *)",
+        "cron(*/5 * 1 * ? *)",
+    ],
+)
+def test_takes_schedules(config_dir: Path, schedule: str) -> None:
+    write(config_dir, f'triggers.on_schedule = ["pytorch"]\ntriggers.schedule = "{schedule}"')
+    assert load_settings("dev", config_dir).triggers.schedule == schedule
+
+
+def test_an_image_lies_in_the_region_of_its_jobs() -> None:
+    values = load_settings("dev").model_dump()
+    for framework in values["frameworks"]:
+        values[framework]["image"] = {"kind": "existing", "uri": ECR_IMAGE}
+    values["target"]["region"] = "eu-west-1"
+    assert Settings.model_validate(values)
+    values["target"]["region"] = "us-east-1"
+    with pytest.raises(ValueError, match=r"pytorch\.image\.uri .* Allowed: an image there"):
+        Settings.model_validate(values)
+
+
 def test_no_hyperparameters_are_needed(config_dir: Path) -> None:
     path = config_dir / "dev.toml"
     path.write_text(path.read_text().replace("[pytorch.hyperparameters]\n", ""))
