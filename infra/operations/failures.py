@@ -18,7 +18,7 @@ class _Kind:
     status_key: str
     statuses: Sequence[str]
     message: Mapping[str, str]
-    """What is said, but for what to do -> text, or the path of a value in the event.
+    """What is said first -> text, or the path of a value in the event.
 
     Names, ARNs and states only, or a whole object: EventBridge puts quotes around texts that it
     takes from events but escapes nothing in them, and writes objects as the JSON that they are. So
@@ -36,7 +36,6 @@ _STEP = _Kind(
         "what": "A step of a training pipeline failed",
         "step": "$.detail.stepName",
         "execution": "$.detail.pipelineExecutionArn",
-        "details": "$.detail",
     },
 )
 _EXECUTION = _Kind(
@@ -48,7 +47,6 @@ _EXECUTION = _Kind(
         "what": "A training pipeline's execution ended without a model",
         "status": "$.detail.currentPipelineExecutionStatus",
         "execution": "$.detail.pipelineExecutionArn",
-        "details": "$.detail",
     },
 )
 _HEADING = "When a step fails"
@@ -69,7 +67,7 @@ class FailureMessages(Construct):
         topic_arn: str,
     ) -> None:
         super().__init__(scope, construct_id)
-        what_to_do = {"what to do": f"{runbook}, '{_HEADING}'"}
+        end = {"what to do": f"{runbook}, '{_HEADING}'", "details": "$.detail"}
         self.rule_names = [f"{prefix}-{kind.rule}" for kind in (_STEP, _EXECUTION)]
         for kind, name in zip((_STEP, _EXECUTION), self.rule_names, strict=True):
             events.CfnRule(
@@ -89,7 +87,7 @@ class FailureMessages(Construct):
                     events.CfnRule.TargetProperty(
                         id="topic",
                         arn=topic_arn,
-                        input_transformer=_message({**kind.message, **what_to_do}),
+                        input_transformer=_message({**kind.message, **end}),
                     )
                 ],
             )

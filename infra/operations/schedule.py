@@ -32,7 +32,8 @@ class _Field:
         if re.fullmatch(self.alone, value):
             return True
         ends = [self._number(one) for one in value.split("-")]
-        return len(ends) <= 2 and None not in ends and ends == sorted(ends)  # noqa: PLR2004 - a range
+        numbers = [one for one in ends if one is not None]
+        return len(ends) <= 2 and numbers == ends and numbers == sorted(numbers)  # noqa: PLR2004 - a range
 
     def _number(self, value: str) -> int | None:
         if value in self.words:

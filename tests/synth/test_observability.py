@@ -277,7 +277,7 @@ def finds(search: str, metric: Metric) -> bool:
     In quotes is what a name is as a whole. A word without them is one of the pieces of a name,
     between signs, digits and capital letters.
     """
-    namespace, dimension, terms = re.fullmatch(r'\{"([^"]+)",(\w+)\} (.+)', search).groups()  # type: ignore[union-attr] - else the test fails
+    [(namespace, dimension, terms)] = re.findall(r'^\{"([^"]+)",(\w+)\} (.+)$', search)
     if (namespace, dimension) != (metric.namespace, metric.dimension):
         return False
     properties_of = {"MetricName": metric.name, metric.dimension: metric.value}

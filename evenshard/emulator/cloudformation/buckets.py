@@ -20,6 +20,10 @@ _HERE: Final = frozenset(
         "VersioningConfiguration",
     }
 )
+_RENAMED: Final = frozenset(
+    {"ExpirationInDays", "ExpiredObjectDeleteMarker", "Id", "Prefix", "Status"}
+)
+"""Keys of a lifecycle rule that the request has in another place, or by another name."""
 _PRIVATE: Final = "Private"
 """The only AccessControl, which is what a bucket has without one."""
 
@@ -109,10 +113,14 @@ def _rule(given: Mapping[str, Any]) -> dict[str, Any]:
         rule["ID"] = given["Id"]
     if "ExpirationInDays" in given:
         rule["Expiration"] = {"Days": given["ExpirationInDays"]}
+    if "ExpiredObjectDeleteMarker" in given:
+        # S3 refuses it beside a number of days, and so does moto.
+        marker = str(given["ExpiredObjectDeleteMarker"]).lower()
+        rule.setdefault("Expiration", {})["ExpiredObjectDeleteMarker"] = marker
     for name in ("NoncurrentVersionExpiration", "AbortIncompleteMultipartUpload"):
         if name in given:
             rule[name] = given[name]
-    unknown = given.keys() - {"ExpirationInDays", "Id", "Prefix", "Status"} - rule.keys()
+    unknown = given.keys() - _RENAMED - rule.keys()
     if unknown:
         problem = f"The emulator's lifecycle rules have no {', '.join(sorted(unknown))}."
         raise ValidationError(message=problem)

@@ -29,12 +29,13 @@ def _create(connect: Connect, name: str, resources: Mapping[str, Any], **more: o
 
 def _bucket(days: int, **more: object) -> dict[str, Any]:
     rule = {"Id": "expire", "Prefix": "old/", "Status": "Enabled", "ExpirationInDays": days}
+    marks = {"Id": "marks", "Status": "Enabled", "ExpiredObjectDeleteMarker": True}
     return _resource(
         "AWS::S3::Bucket",
         BucketName="hardened",
         VersioningConfiguration={"Status": "Enabled"},
         PublicAccessBlockConfiguration=_BLOCK,
-        LifecycleConfiguration={"Rules": [rule]},
+        LifecycleConfiguration={"Rules": [rule, marks]},
         LoggingConfiguration={"LogFilePrefix": "self/"},
         **more,
     )
@@ -50,9 +51,10 @@ def test_a_bucket_is_made_and_changed_as_its_template_says(connect: Connect) -> 
     assert (logging["TargetBucket"], logging["TargetPrefix"]) == ("hardened", "self/")
     body = json.dumps({"Resources": {"Bucket": _bucket(9)}})
     connect("cloudformation").update_stack(StackName="bucket", TemplateBody=body)
-    [rule] = s3.get_bucket_lifecycle_configuration(Bucket="hardened")["Rules"]
+    [rule, marks] = s3.get_bucket_lifecycle_configuration(Bucket="hardened")["Rules"]
     assert rule["Expiration"] == {"Days": 9}
     assert rule["Filter"] == {"Prefix": "old/"}
+    assert marks["Expiration"] == {"ExpiredObjectDeleteMarker": True}
 
 
 def test_a_property_of_a_bucket_that_would_be_dropped_is_refused(connect: Connect) -> None:

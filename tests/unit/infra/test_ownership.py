@@ -22,19 +22,17 @@ def settings(**target: str) -> Settings:
 
 @pytest.fixture
 def cloudformation() -> Iterator[Stubber]:
-    stub = Stubber(client("cloudformation"))
+    stub = Stubber(
+        boto3.client(
+            "cloudformation",
+            region_name="eu-west-1",
+            aws_access_key_id="x",
+            aws_secret_access_key="x",  # noqa: S106 - nothing is called
+        )
+    )
     with stub:
         yield stub
     stub.assert_no_pending_responses()
-
-
-def client(name: str) -> Any:  # noqa: ANN401 - of boto3
-    return boto3.client(
-        name,
-        region_name="eu-west-1",
-        aws_access_key_id="x",
-        aws_secret_access_key="x",  # noqa: S106 - nothing is called
-    )
 
 
 def stack(stub: Stubber, name: str, tags: dict[str, str], status: str = "CREATE_COMPLETE") -> None:
