@@ -108,6 +108,8 @@ def test_alarms_and_rules_lead_to_the_topic(stage: Seen) -> None:
         f"{PREFIX}-preflight-refused",
         f"{PREFIX}-pytorch-execution-failed",
         f"{PREFIX}-tensorflow-execution-failed",
+        f"{PREFIX}-step-failed-untold",
+        f"{PREFIX}-execution-ended-untold",
     }
     rules = stage.answers["AWS::Events::Rule"]
     for rule in stage.resources["AWS::Events::Rule"]:
