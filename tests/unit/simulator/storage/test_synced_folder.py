@@ -55,6 +55,26 @@ def test_a_changed_file_goes_up_again_and_an_unchanged_one_does_not(
     assert names(store) == ["half"]
 
 
+def test_a_folder_that_is_deleted_while_we_look_is_no_error(
+    store: LocalObjectStore, folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the oldest checkpoint is, at any moment."""
+    synced = SyncedFolder(store, PREFIX, folders, deletes=True)
+    write(folders["algo-1"] / "step-1" / "rank-0", "a")
+    write(folders["algo-1"] / "step-2" / "rank-0", "b")
+    scandir = os.scandir
+
+    def delete_first(folder: str | Path = ".") -> object:
+        if str(folder).endswith("step-1") and Path(folder).is_dir():
+            Path(folder, "rank-0").unlink()
+            Path(folder).rmdir()
+        return scandir(folder)
+
+    monkeypatch.setattr(os, "scandir", delete_first)
+    synced.sweep()
+    assert names(store) == ["step-2/rank-0"]
+
+
 def test_what_is_deleted_on_a_host_is_deleted_in_the_store(
     store: LocalObjectStore, folders: dict[str, Path]
 ) -> None:
