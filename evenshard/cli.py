@@ -17,7 +17,12 @@ from evenshard.output import say
 
 _COMMANDS: Final = (data, emulate, settings, simulate)
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # its boxes cut option names and examples off, narrow terminals more
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
 for _command in _COMMANDS:
     app.command()(_command)
 
@@ -28,12 +33,15 @@ def evenshard(
     *,
     version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
-    """Train on ShardedByS3Key data, and see it work on this machine before paying for GPUs."""
+    """Train on ShardedByS3Key data, and see it work on this machine before paying for GPUs.
+
+    `evenshard COMMAND --help` says more of a command.
+    """
     if version:
         say(f"evenshard {importlib.metadata.version('evenshard')}")
         raise typer.Exit(ExitCode.DONE)
     if context.invoked_subcommand is None:
-        context.get_help()  # typer prints it and returns nothing
+        say(context.get_help())
         raise typer.Exit(ExitCode.USAGE)
 
 
@@ -50,14 +58,8 @@ def _run(arguments: list[str]) -> int:
         outcome: Any = app(arguments, prog_name="evenshard", standalone_mode=False)
     except (typer.Abort, KeyboardInterrupt):
         return ExitCode.INTERRUPTED
-    except typer.TyperException as error:  # an unknown option, a missing argument
-        return _report(error.format_message(), ExitCode.USAGE, as_json=as_json)
-    except (UsageError, RefusedError) as error:
-        code = ExitCode.USAGE if isinstance(error, UsageError) else ExitCode.FAILED
-        return _report(str(error), code, as_json=as_json)
     except Exception as error:  # noqa: BLE001 - whoever reads stdout gets one document, come what may
-        say(traceback.format_exc().rstrip(), error=True)
-        return _report(_our_fault(error), ExitCode.FAILED, as_json=as_json)
+        return _report_error(error, as_json=as_json)
     return outcome if isinstance(outcome, int) else ExitCode.DONE
 
 
@@ -66,12 +68,47 @@ def _no_command() -> str:
     return f"no command is given. It is {names}: `evenshard --help` says what they do."
 
 
+def _report_error(error: Exception, *, as_json: bool) -> int:
+    match error:
+        case typer.TyperException():  # an unknown option, a missing argument
+            message, code = _wrong_usage(error), ExitCode.USAGE
+        case UsageError():
+            message, code = str(error), ExitCode.USAGE
+        case RefusedError():
+            message, code = str(error), ExitCode.FAILED
+        case OSError() if error.filename is not None:
+            message, code = _of_a_file(error), ExitCode.FAILED
+        case _:
+            say("".join(traceback.format_exception(error)).rstrip(), error=True)
+            message, code = _our_fault(error), ExitCode.FAILED
+    return _report(message, code, as_json=as_json)
+
+
+def _wrong_usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context is not None else "evenshard"
+    said = error.format_message()
+    end = "" if said.endswith((".", "?")) else "."
+    return f"{said}{end} `{command} --help` says what it takes."
+
+
+def _of_a_file(error: OSError) -> str:
+    """A path that cannot be used, or a disk that is full: nothing that evenshard could mend."""
+    return (
+        f"{error.filename}: {error.strerror}. See that the path is right, that you may use it, and "
+        f"that its disk has room.{_notes(error)}"
+    )
+
+
 def _our_fault(error: Exception) -> str:
-    notes = "".join(f" {note}" for note in getattr(error, "__notes__", []))
     return (
         f"{type(error).__name__}: {error}. This is a fault of evenshard itself: report it with the "
-        f"traceback on stderr.{notes}"
+        f"traceback on stderr.{_notes(error)}"
     )
+
+
+def _notes(error: Exception) -> str:
+    return "".join(f" {note}" for note in getattr(error, "__notes__", []))
 
 
 def _report(message: str, code: ExitCode, *, as_json: bool) -> int:

@@ -55,8 +55,11 @@ def read_corpus(corpus: Path = CORPUS) -> list[Mail]:
     ]
 
 
-def check_shards(shards: int, corpus: Path = CORPUS) -> None:
+def check_shards(shards: int, corpus: Path = CORPUS) -> int:
     """Refuse, before any mail is read, what no reading could make possible.
+
+    Returns:
+        How many mails there are to read.
 
     Raises:
         UsageError: more shards than mails.
@@ -68,6 +71,7 @@ def check_shards(shards: int, corpus: Path = CORPUS) -> None:
             f"--shards {shards} for a corpus of {mails} mails, about {_TENTHS_OF_TRAIN} of 10 for "
             "training: an empty shard feeds nobody. Use a smaller number."
         )
+    return mails
 
 
 def _names(corpus: Path) -> list[str]:

@@ -1,29 +1,28 @@
-"""S3 folders on the command line: `s3://bucket/folder/`."""
+"""Folders on the command line: of this machine, or of S3, `s3://bucket/folder/`."""
 
-from typing import Final
+from pathlib import Path
 
 from evenshard.errors import UsageError
 from training.shards.location import Location
 
-_SCHEME: Final = "s3://"
 
-
-def s3_folder(text: str, *, option: str) -> Location | None:
-    """Read an S3 folder, with or without its last slash.
+def folder_or_s3(text: str, *, option: str) -> Path | Location:
+    """Read a folder of either kind; in S3 with or without its last slash.
 
     Args:
         text: as it was typed.
         option: its name on the command line, for the message.
 
-    Returns:
-        None: it is no URI, so a path of this machine.
-
     Raises:
-        UsageError: a URI, but of no folder in a bucket.
+        UsageError: nothing at all, or a URI, but of no folder in a bucket.
     """
+    if not text:
+        raise UsageError(
+            f"{option} is empty, an unset variable perhaps. Name a folder; . is this one."
+        )
     scheme, separator, rest = text.partition("://")
     if not separator:
-        return None
+        return Path(text)
     try:
         return Location.parse(f"{scheme}://{rest.rstrip('/')}/", parameter=option)
     except ValueError as error:

@@ -2,21 +2,20 @@
 
 import dataclasses
 import json
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from evenshard.commands.numbers import number, whole_number
 from evenshard.dataset import SplitSummary, check_shards, read_corpus, write_dataset
 from evenshard.dataset_upload import upload_dataset
 from evenshard.errors import RefusedError, UsageError
-from evenshard.output import say
-from evenshard.s3_folder import s3_folder
+from evenshard.output import say, say_table
+from evenshard.s3_folder import folder_or_s3
 from training.shards.location import Location
 
 Summary = dict[str, SplitSummary]
@@ -30,7 +29,7 @@ def data(
     destination: Annotated[
         str,
         typer.Argument(
-            metavar="DEST", help="A folder that is new or empty, or such a one in S3: s3://..."
+            metavar="DEST", help="A new or empty folder, of this machine or of S3 (s3://...)."
         ),
     ],
     *,
@@ -60,34 +59,37 @@ def data(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Write real mail, labelled spam or ham, as JSON Lines shards for three splits."""
-    location = s3_folder(destination, option="DEST")
-    write = _folder_writer(destination) if location is None else _s3_writer(location)
-    check_shards(shards)
+    """Write the demo data: real mail as JSON Lines.
+
+    Each mail is labelled spam or ham. The shards lie below train/, validation/ and test/.
+    """
+    place = folder_or_s3(destination, option="DEST")
+    write = _s3_writer(place) if isinstance(place, Location) else _folder_writer(place)
+    count = check_shards(shards)
+    if not as_json:
+        say(f"Reading {count:,} mails ...")
     mails = read_corpus()
-    place = str(location or Path(destination))
     summary = write(
         lambda folder: write_dataset(mails, folder, shards=shards, skew=skew, seed=seed)
     )
     if as_json:
         splits = {split: dataclasses.asdict(counts) for split, counts in summary.items()}
-        say(json.dumps({"destination": place, "splits": splits}))
+        say(json.dumps({"destination": str(place), "splits": splits}))
     else:
-        _print_table(place, summary)
+        _print_table(str(place), summary)
 
 
-def _folder_writer(destination: str) -> Writer:
+def _folder_writer(folder: Path) -> Writer:
     """Writes into a folder.
 
     Raises:
         UsageError: it is not free.
     """
-    folder = Path(destination)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        what = "a folder that is not empty" if folder.is_dir() else "a file"
+    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        what = "a folder that is not empty" if folder.is_dir() else "no folder"
         raise UsageError(
-            f"DEST {destination} is {what}: nothing is overwritten. Name a folder that is new or "
-            "empty, or remove this one."
+            f"DEST {folder} is {what}: nothing is overwritten. Name a folder that is new or empty, "
+            "or remove this one."
         )
 
     def write(make: MakeDataset) -> Summary:
@@ -95,7 +97,7 @@ def _folder_writer(destination: str) -> Writer:
             return make(folder)
         except OSError as error:
             raise UsageError(
-                f"DEST {destination} cannot be written: {error}. Name a folder in a place that "
+                f"DEST {folder} cannot be written: {error.strerror}. Name a folder in a place that "
                 "you may write to and that has room."
             ) from error
 
@@ -136,12 +138,9 @@ def _s3_writer(location: Location) -> Writer:
 
 
 def _print_table(place: str, summary: Summary) -> None:
-    table = Table("split", title=f"Wrote {place.rstrip('/')}/", title_justify="left")
-    for column in ("objects", "bytes", "records", "spam"):
-        table.add_column(column, justify="right")
-    for split, counts in summary.items():
-        table.add_row(split, *(f"{value:,}" for value in dataclasses.astuple(counts)))
-    console = Console()
-    with console.capture() as printed:
-        console.print(table)
-    say(printed.get().removesuffix("\n"))
+    rows = [
+        (split, *(f"{value:,}" for value in dataclasses.astuple(counts)))
+        for split, counts in summary.items()
+    ]
+    say(f"Wrote {place.rstrip('/')}/")
+    say_table((("split", "objects", "bytes", "records", "spam"), *rows))

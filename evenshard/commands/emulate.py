@@ -38,7 +38,10 @@ def emulate(
         bool, typer.Option("--json", help="Print the address and the environment as JSON.")
     ] = False,
 ) -> int:
-    """Emulate AWS until Ctrl-C: deploy to it, start pipelines with boto3 or the AWS CLI."""
+    """Be an AWS on this machine, until Ctrl-C.
+
+    The CDK deploys to it; boto3 and the AWS CLI start the deployed pipelines.
+    """
     try:
         with Interruptions(), _serving(port, devices_per_host) as server:
             say(_document(server) if as_json else _welcome(server))

@@ -1,9 +1,13 @@
 """Options that take a number in a range, and say so when they get another."""
 
 import math
+import re
 from collections.abc import Callable
+from typing import Final
 
 from evenshard.errors import UsageError
+
+_WHOLE: Final = re.compile(r"[+-]?[0-9]+")
 
 
 def whole_number(option: str, *, least: int, most: int | None = None) -> Callable[[str], int]:
@@ -16,10 +20,10 @@ def whole_number(option: str, *, least: int, most: int | None = None) -> Callabl
     """
 
     def parse(text: str) -> int:
-        """Raises UsageError."""
+        """Raises UsageError. A default comes here too, as the number that it is."""
         try:
-            value = int(text)
-        except ValueError:
+            value = int(text) if _WHOLE.fullmatch(str(text)) else least - 1
+        except ValueError:  # more digits than Python reads
             value = least - 1
         if value < least or (most is not None and value > most):
             raise _wrong(option, text, f"a whole number, {_range(least, most)}", least)

@@ -64,12 +64,14 @@ Faults = Annotated[
 Resume = Annotated[
     str | None,
     typer.Option(
-        metavar="RUN", help="Go on from the checkpoints of an earlier run, with its parameters."
+        metavar="RUN",
+        help="Go on from the checkpoints of an earlier run (its execution id or folder), with its "
+        "parameters.",
     ),
 ]
 AssemblyFolder = Annotated[
     Path | None,
     typer.Option(
-        metavar="DIR", help="A synthesized assembly (cdk.out); default: synthesize afresh."
+        metavar="DIR", help="A synthesized assembly (cdk.out). Left out: synthesize afresh."
     ),
 ]

@@ -28,7 +28,7 @@ def settings(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
-    """Show the effective settings of an environment, checked as a deployment checks them."""
+    """Show the settings of an environment. They are checked as a deployment checks them."""
     text = _read(_environment(context or []))
     if as_json:
         say(text.strip())

@@ -1,7 +1,6 @@
 """`evenshard simulate`: run the synthesized pipeline on simulated hosts."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +10,7 @@ from evenshard.commands import options
 from evenshard.commands.simulate_report import ProgressPrinter, print_result
 from evenshard.errors import ExitCode, UsageError
 from evenshard.output import say
-from evenshard.s3_folder import s3_folder
+from evenshard.s3_folder import folder_or_s3
 from evenshard.simulator import Event, Result, SimulationRequest, Status
 from training.contract.layout import PYTORCH
 
@@ -29,12 +28,12 @@ def simulate(  # noqa: PLR0913 - one argument per option
     fault: options.Faults = None,
     resume: options.Resume = None,
     assembly: options.AssemblyFolder = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print result.json only.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> int:
-    """Run the whole pipeline on this machine: every host a process tree with only its shards."""
+    """Run the whole pipeline on this machine. Every host is a process tree with its shards only."""
     request = SimulationRequest(
         framework=framework,
-        data=s3_folder(data, option="--data") or Path(data),
+        data=folder_or_s3(data, option="--data"),
         hosts=hosts,
         devices_per_host=devices_per_host,
         parameters=_parameters(param or []),

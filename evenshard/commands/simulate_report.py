@@ -1,9 +1,8 @@
 """What `evenshard simulate` prints: plain lines while it runs, then the hosts and the model."""
 
-from collections.abc import Sequence
-
-from evenshard.output import say
+from evenshard.output import say, say_table
 from evenshard.simulator import Event, Result, Status
+from evenshard.simulator.cluster.hosts import LOG_FILE
 from evenshard.simulator.events import (
     ConditionEvaluated,
     FaultHappened,
@@ -17,6 +16,7 @@ from evenshard.simulator.events import (
     StepStarted,
 )
 from evenshard.simulator.result import StepRecord
+from evenshard.simulator.run_folder import HOSTS_FOLDER
 
 _Shown = (
     RunStarted
@@ -76,7 +76,13 @@ def print_result(result: Result) -> None:
         )
         if result.model_file is not None:
             say(f"  on this machine {result.model_file}")
+    for step in result.steps:
+        if step.status is Status.FAILED and step.hosts:
+            logs = result.folder / "steps" / step.name / HOSTS_FOLDER / "algo-*" / LOG_FILE
+            say(f"\nWhat the hosts of {step.name} printed: {logs}")
     say(f"\nEverything it left: {result.folder}/")
+    if result.status is Status.STOPPED:
+        say(f"To go on from the checkpoints of this run: --resume {result.execution_id}")
     if result.status is Status.FAILED:
         say(f"Error: {result.failure_reason}", error=True)
 
@@ -94,15 +100,7 @@ def _print_hosts(step: StepRecord) -> None:
         _records(sum(known) if len(known) == len(step.hosts) else None),
     )
     say(f"\nWhat the hosts of {step.name} read")
-    _print_table((("host", "objects", "bytes", "records"), *rows, total))
-
-
-def _print_table(rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        first = row[0].ljust(widths[0])
-        others = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        say(f"  {'  '.join((first, *others))}")
+    say_table((("host", "objects", "bytes", "records"), *rows, total))
 
 
 def _objects(count: int) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evenshard.errors import UsageError
+from evenshard.simulator.result import Status
 from evenshard.simulator.run_folder import RESULT_FILE
 from evenshard.simulator.storage.objects import LocalObjectStore, ObjectStore, join_uri, split_uri
 
@@ -19,6 +20,8 @@ class FormerRun:
     folder: Path
     parameters: Mapping[str, Any]
     """As they were settled then."""
+    succeeded: bool = False
+    """It came to its end, so that its checkpoints leave nothing to do."""
 
     def given_parameters(self) -> dict[str, str]:
         """Its parameters as the command line would give them."""
@@ -50,22 +53,35 @@ class FormerRun:
 
 
 def find_former(runs: Path, given: str) -> FormerRun:
-    """Find a run by its execution id.
+    """Find a run by its execution id, or by the path of its folder.
+
+    Args:
+        runs: the folder of runs.
+        given: `hp0ab...`, or a path, as a shell completes it.
 
     Raises:
-        UsageError: there is none, or it left no result.
+        UsageError: there is none, or what it left cannot be read.
     """
-    folder = runs / given
+    folder = Path(given) if "/" in given else runs / given
+    file = folder / RESULT_FILE
+    if not given or not folder.is_dir():
+        raise _refusal(runs, given, f"is no run below {runs}/")
     try:
-        document = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-        return FormerRun(
-            execution_id=document["execution_id"],
-            folder=folder,
-            parameters=document["parameters"],
-        )
-    except (OSError, ValueError, KeyError) as error:
-        there = sorted(file.parent.name for file in runs.glob(f"*/{RESULT_FILE}"))[-3:]
-        known = f"The last ones are {', '.join(there)}." if there else "There is none yet."
-        raise UsageError(
-            f"--resume {given} is no run below {runs}/. Give the execution id of one. {known}"
-        ) from error
+        document = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _refusal(runs, given, f"has no {RESULT_FILE} that can be read ({error})") from error
+    match document:
+        case {"execution_id": str(execution_id), "parameters": dict(parameters)}:
+            return FormerRun(
+                execution_id=execution_id,
+                folder=folder,
+                parameters=parameters,
+                succeeded=document.get("status") == Status.SUCCEEDED,
+            )
+    raise _refusal(runs, given, f"has a {RESULT_FILE} that is none of a run")
+
+
+def _refusal(runs: Path, given: str, reason: str) -> UsageError:
+    there = sorted(file.parent.name for file in runs.glob(f"*/{RESULT_FILE}"))[-3:]
+    known = f"The last ones are {', '.join(there)}." if there else "There is none yet."
+    return UsageError(f"--resume {given} {reason}. Give the execution id of one. {known}")

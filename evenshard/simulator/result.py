@@ -193,7 +193,9 @@ class Result:
 
 
 def _text(document: Mapping[str, Any]) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    # Bytes of a command line that are no UTF-8 are what JSON can only say with an escape.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _write_whole(file: Path, text: str) -> None:

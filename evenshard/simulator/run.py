@@ -158,6 +158,8 @@ def _run(plan: _Plan, result: Result, report: Report) -> None:
             parameters=result.parameters,
         )
     )
+    if (place := plan.data.place()) is not None:
+        report(Noted(text=place))
     if plan.assignment.label != request.assignment:
         report(Noted(text=f"The draw is --assignment {plan.assignment.label}."))
     workspace = Workspace(

@@ -12,6 +12,8 @@ STATE_FOLDER: Final = Path(".evenshard")
 RUNS_FOLDER: Final = "runs"
 DEFINITION_FILE: Final = "definition.json"
 RESULT_FILE: Final = "result.json"
+HOSTS_FOLDER: Final = "hosts"
+"""In the folder of a step: what each of its hosts saw and wrote."""
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 

@@ -19,6 +19,7 @@ _FUNCTION_TYPE: Final = "AWS::Lambda::Function"
 _MANIFEST: Final = "manifest.json"
 _STACK: Final = "aws:cloudformation:stack"
 _SHOWN_LINES: Final = 15
+_AGAIN: Final = "Synthesize the assembly again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,14 +47,12 @@ class Assembly:
                 f"`cdk synth` filled (it has a {_MANIFEST}), or leave --assembly out to "
                 "synthesize afresh."
             )
-        artifacts = _read_json(folder / _MANIFEST).get("artifacts", {})
-        self._templates: Mapping[str, Template] = {
-            artifact["properties"].get("stackName", name): _read_json(
-                folder / artifact["properties"]["templateFile"]
-            )
-            for name, artifact in artifacts.items()
-            if artifact.get("type") == _STACK
-        }
+        try:
+            self._templates: Mapping[str, Template] = dict(_templates(folder))
+        except (AttributeError, KeyError, TypeError) as error:
+            raise UsageError(
+                f"{folder / _MANIFEST} is not as `cdk synth` writes it. {_AGAIN}"
+            ) from error
         self.resolver = Resolver(self._templates)
 
     def pipeline(self, framework: str) -> Pipeline:
@@ -72,9 +71,8 @@ class Assembly:
                 return Pipeline(name=name, body=self._body(properties, stack, name))
         found = ", ".join(names) or "none"
         raise UsageError(
-            f"no pipeline for framework {framework!r} in {self.folder}: its name would end in "
-            f"-{framework}. Pipelines there: {found}. Choose --framework accordingly, or name "
-            "another --assembly."
+            f"--framework {framework}: no pipeline's name ends in -{framework}. The pipelines are: "
+            f"{found}. Choose --framework accordingly, or name another --assembly."
         )
 
     def function(self, arn: str, path: str) -> FunctionCode:
@@ -113,11 +111,11 @@ class Assembly:
                     yield stack, logical_id, resource
 
     def _body(self, properties: Mapping[str, Any], stack: str, name: str) -> str:
-        definition = properties.get("PipelineDefinition", {})
-        if "PipelineDefinitionBody" not in definition:
+        definition = properties.get("PipelineDefinition")
+        if not isinstance(definition, dict) or "PipelineDefinitionBody" not in definition:
             raise DefinitionError(
                 f"{name}.PipelineDefinition",
-                f"holds {', '.join(definition) or 'nothing'}. Only PipelineDefinitionBody, the "
+                f"holds {_keys(definition)}. Only PipelineDefinitionBody, the "
                 "definition inside the template, is simulated.",
             )
         return self.resolver.text(definition["PipelineDefinitionBody"], stack, name)
@@ -158,6 +156,27 @@ def synthesize(folder: Path) -> Assembly:
     return Assembly(folder)
 
 
+def _templates(folder: Path) -> Iterator[tuple[str, Template]]:
+    """The stacks of an assembly: name and template."""
+    for name, artifact in _read_json(folder / _MANIFEST).get("artifacts", {}).items():
+        if artifact.get("type") == _STACK:
+            properties = artifact["properties"]
+            file = folder / properties["templateFile"]
+            template = _read_json(file)
+            _check_template(template, file)
+            yield properties.get("stackName", name), template
+
+
+def _check_template(template: Template, file: Path) -> None:
+    for section in ("Parameters", "Resources", "Outputs"):
+        entries = template.get(section, {})
+        if not isinstance(entries, dict) or not all(isinstance(e, dict) for e in entries.values()):
+            raise UsageError(f"{file}: {section} is no object of objects. {_AGAIN}")
+    for name, resource in template.get("Resources", {}).items():
+        if not isinstance(resource.get("Properties", {}), dict):
+            raise UsageError(f"{file}: Properties of {name} is no object. {_AGAIN}")
+
+
 def _synthesis_environment(folder: Path) -> dict[str, str]:
     environment = clean_environment() | {
         "CDK_OUTDIR": str(folder),
@@ -174,12 +193,14 @@ def _read_json(file: Path) -> dict[str, Any]:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise UsageError(
-            f"{file} cannot be read as JSON: {error}. Synthesize the assembly again."
-        ) from error
+        raise UsageError(f"{file} cannot be read as JSON: {error}. {_AGAIN}") from error
     if not isinstance(content, dict):
-        raise UsageError(f"{file} is not a JSON object. Synthesize the assembly again.")
+        raise UsageError(f"{file} is not a JSON object. {_AGAIN}")
     return content
+
+
+def _keys(value: object) -> str:
+    return (", ".join(value) if isinstance(value, dict) else "") or "nothing"
 
 
 def _listing(folder: Path) -> str:

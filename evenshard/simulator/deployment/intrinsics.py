@@ -64,11 +64,17 @@ class Resolver:
         if len(value) == 1:
             function, operand = next(iter(value.items()))
             if function in self._functions:
-                return self._functions[function](operand, stack, path)
+                return self._call(function, operand, stack, path)
             if function.startswith("Fn::") or function == "Condition":
                 allowed = ", ".join(self._functions)
                 raise DefinitionError(path, f"{function} is not supported. Use one of {allowed}.")
         return {name: self.resolve(v, stack, f"{path}.{name}") for name, v in value.items()}
+
+    def _call(self, function: str, operand: object, stack: str, path: str) -> object:
+        try:
+            return self._functions[function](operand, stack, path)
+        except (IndexError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise DefinitionError(path, f"{function} does not take {operand!r}.") from error
 
     def text(self, value: object, stack: str, path: str) -> str:
         """Resolve a value that must come out as a string.

@@ -25,6 +25,7 @@ from evenshard.simulator.errors import StepFailedError, StepStoppedError
 from evenshard.simulator.events import HostReady, JobEnded, JobStarted
 from evenshard.simulator.pipeline.retries import JOB_INTERNAL_ERROR
 from evenshard.simulator.result import HostRecord
+from evenshard.simulator.run_folder import HOSTS_FOLDER
 from evenshard.simulator.steps.outcome import Handler, Outcome, StepRun
 from training.contract.failure import SECONDARY_FAILURE
 from training.contract.layout import DATA_REPORT_FILE, MESSAGE_LIMIT
@@ -32,8 +33,6 @@ from training.contract.paths import ContainerPaths
 
 DEFAULT_LIMIT_S: Final = 86_400
 """SageMaker's own MaxRuntimeInSeconds, where a job sets none."""
-
-HOSTS_FOLDER: Final = "hosts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -178,6 +178,8 @@ def _bring_former_checkpoints(run: StepRun, uri: str) -> None:
             f"--resume {former.execution_id}: that run left no checkpoints. Start anew without it."
         )
     text = f"{run.step.name} goes on from the checkpoints of {former.execution_id}."
+    if former.succeeded:
+        text += " That one succeeded: without more epochs there is nothing left to train."
     run.workspace.report(Noted(text=text))
 
 

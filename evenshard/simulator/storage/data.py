@@ -38,6 +38,9 @@ class Data(Protocol):
     def missing(self, name: str) -> str | None:
         """What to say if there is no object `name` below the data; None if there is one."""
 
+    def place(self) -> str | None:
+        """What to say of where it lies; None where its URI says it."""
+
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
@@ -59,6 +62,10 @@ class DataFolder:
         """See Data."""
         file = self.folder / name
         return None if file.is_file() else f"there is no file {file}"
+
+    def place(self) -> str | None:
+        """See Data."""
+        return f"{self.uri} is the folder {self.folder}/ of this machine."
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,10 @@ class DataPrefix:
         """See Data."""
         uri = f"{self.uri}{name}"
         return None if self.s3.exists(uri) else f"there is no object {uri}"
+
+    def place(self) -> str | None:
+        """See Data."""
+        return None
 
 
 def open_data(data: Path | Location) -> Data:

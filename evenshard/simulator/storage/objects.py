@@ -201,9 +201,15 @@ class LocalObjectStore:
         return self._file(uri)
 
 
+def _refuse(error: OSError) -> None:
+    """A folder that is closed to us is not empty. One that is not there is."""
+    if not isinstance(error, FileNotFoundError | NotADirectoryError):
+        raise error
+
+
 def _files_below(start: Path, root: Path) -> Iterator[tuple[str, Path]]:
     seen: set[Path] = set()
-    for folder_name, subfolders, names in os.walk(start, followlinks=True):
+    for folder_name, subfolders, names in os.walk(start, onerror=_refuse, followlinks=True):
         folder = Path(folder_name)
         real = folder.resolve()
         if real in seen:  # a link that leads back

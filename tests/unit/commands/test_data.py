@@ -54,7 +54,8 @@ def test_a_folder_with_files_is_refused_and_kept(tmp_path: Path) -> None:
         (("DEST", "--colour", "red"), "--colour"),
         (("s3://bucket",), "DEST is 's3://bucket/', a whole bucket: it must name a folder in it"),
         (("https://host/data",), "it must be an S3 folder. Give it as s3://bucket/folder/"),
-        ((), "DEST"),
+        ((), "Missing argument 'DEST'. `evenshard data --help` says what it takes."),
+        (("",), "DEST is empty, an unset variable perhaps"),
     ],
 )
 def test_wrong_usage_exits_2_with_one_json_document(
@@ -83,3 +84,38 @@ def test_too_many_shards_are_refused_before_any_mail_is_read(
     monkeypatch.setattr(data, "read_corpus", lambda: pytest.fail("11 seconds for nothing"))
     with pytest.raises(UsageError, match="--shards 100000 for a corpus of 6046 mails"):
         data.data(str(tmp_path / "data"), shards=100_000)
+
+
+@pytest.fixture
+def few_mails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "read_corpus", lambda: [Mail(text=str(n), label=0) for n in range(9)])
+
+
+@pytest.mark.usefixtures("few_mails")
+def test_says_what_it_does_and_what_it_wrote(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    data.data(str(tmp_path / "data"), shards=1)
+    assert capsys.readouterr().out.splitlines()[:3] == [
+        "Reading 6,046 mails ...",
+        f"Wrote {tmp_path / 'data'}/",
+        "  split       objects  bytes  records  spam",
+    ]
+    data.data(str(tmp_path / "other"), shards=1, as_json=True)
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("few_mails")
+def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("none")
+    with pytest.raises(UsageError, match=r"link is no folder: nothing is overwritten"):
+        data.data(str(tmp_path / "link"), shards=1)
+    assert [file.name for file in tmp_path.iterdir()] == ["link"]
+
+
+@pytest.mark.usefixtures("few_mails")
+def test_a_reason_names_no_folder_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"/data cannot be written: File exists\. Name"):
+        data.data(str(tmp_path / "file" / "data"), shards=1)

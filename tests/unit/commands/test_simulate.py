@@ -84,7 +84,7 @@ def test_a_failed_run_exits_with_1_and_says_why(
         (["--devices-per-host", "many"], "--devices-per-host many is not allowed"),
         (["--devices-per-host", "17"], "a whole number, 1 to 16"),
         (["--param", "InstanceCount=20000"], "InstanceCount is 20000: at most 64 hosts"),
-        (["--framework", "jax"], "no pipeline for framework 'jax'"),
+        (["--framework", "jax"], "--framework jax: no pipeline's name ends in -jax"),
         (["--assignment", "alphabetical"], "--assignment alphabetical is unknown"),
         (["--fault", "sigterm"], "--fault sigterm: '' is no host, rank and moment"),
         (["--fault", "sigterm:algo-3@step=1"], "there are only 2 hosts, algo-1 to algo-2"),
@@ -93,7 +93,10 @@ def test_a_failed_run_exits_with_1_and_says_why(
         (["--resume", "abc"], "--resume abc is no run below .evenshard/runs/"),
         (["--assembly", "none"], "no cloud assembly in none"),
         (["--data", "none"], "--data none is not a folder"),
-        (["--fast"], "--fast"),
+        (["--data", ""], "--data is empty, an unset variable perhaps"),
+        (["--hosts", "1_0"], "--hosts 1_0 is not allowed"),
+        (["--hosts", "9" * 5000], "It takes a whole number, 1 to 64."),
+        (["--fast"], "--hosts). `evenshard simulate --help` says what it takes."),
     ],
 )
 def test_wrong_usage_exits_with_2(
@@ -160,6 +163,17 @@ def test_help_offers_every_pipeline(
     assert set(FRAMEWORKS) <= set(re.findall(r"[a-z]+", shown))
 
 
+def test_help_cuts_nothing_off(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert run(monkeypatch, "--help") == 0
+    shown = capsys.readouterr().out
+    assert "…" not in shown
+    assert "--devices-per-host N" in shown
+    assert "corrupt:train/part-00003.jsonl" in re.sub(r"\s", "", shown)
+
+
 def test_data_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(monkeypatch) == 2
 
@@ -198,6 +212,24 @@ def test_the_end_shows_hosts_totals_and_the_model(
     assert "Evaluate" not in printed
     assert "Model package spam, version 3 (Approved)" in printed
     assert f"on this machine {tmp_path / 'model.tar.gz'}" in printed
+
+
+def test_a_failed_job_says_where_its_hosts_logs_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hosts = [HostRecord(name="algo-1", objects=1, bytes=1)]
+    steps = [StepRecord(name="Train", type="Training", hosts=hosts, status=Status.FAILED)]
+    result = Result(
+        execution_id="abc", pipeline="p", folder=tmp_path, status=Status.FAILED, steps=steps
+    )
+    simulate_report.print_result(result)
+    logs = f"What the hosts of Train printed: {tmp_path}/steps/Train/hosts/algo-*/log.txt"
+    assert logs in capsys.readouterr().out.splitlines()
+    steps[0].status = result.status = Status.STOPPED
+    simulate_report.print_result(result)
+    printed = capsys.readouterr().out
+    assert "log.txt" not in printed
+    assert "checkpoints of this run: --resume abc" in printed
 
 
 def test_unknown_records_are_shown_as_unknown(

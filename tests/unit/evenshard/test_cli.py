@@ -1,3 +1,4 @@
+import errno
 import json
 import subprocess
 import sys
@@ -103,8 +104,41 @@ def test_an_unforeseen_error_is_one_document_and_a_traceback(
     assert captured.err.startswith("Traceback")
 
 
-def test_help_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert _exit_code("--help", monkeypatch=monkeypatch) == ExitCode.DONE
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_is_not_an_error(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _exit_code(option, monkeypatch=monkeypatch) == ExitCode.DONE
+    commands = capsys.readouterr().out.partition("Commands:\n")[2]
+    assert len(commands.splitlines()) == 4
+    assert "..." not in commands
+
+
+def test_a_path_that_cannot_be_used_is_told_without_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        error = PermissionError(errno.EACCES, "Permission denied", "closed/folder")
+        error.add_note("What the run left: it.")
+        raise error
+
+    monkeypatch.setattr(cli, "app", fail)
+    assert _exit_code("data", monkeypatch=monkeypatch) == ExitCode.FAILED
+    assert capsys.readouterr().err == (
+        "Error: closed/folder: Permission denied. See that the path is right, that you may use it, "
+        "and that its disk has room. What the run left: it.\n"
+    )
+
+
+def test_an_error_of_the_system_without_a_path_is_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_arguments: object, **_options: object) -> None:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused")
+
+    monkeypatch.setattr(cli, "app", fail)
+    assert _exit_code("data", monkeypatch=monkeypatch) == ExitCode.FAILED
+    assert capsys.readouterr().err.startswith("Traceback")
 
 
 def test_no_command_pays_for_the_sdk_before_it_needs_it() -> None:

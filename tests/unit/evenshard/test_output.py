@@ -1,6 +1,7 @@
-"""A reader that leaves: the run goes on, and nothing complains at the end."""
+"""Readers that leave, full disks, other encodings: the run goes on."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from tests.unit.simulator.assemblies import write_assembly
 from tests.unit.simulator.small_pipeline import HANDLER, small_pipeline
 
+SAY = "from evenshard.output import say; say('{}'); say('{}')"
 COMMAND = [sys.executable, "-c", "from evenshard.cli import main; main()"]
 
 
@@ -48,3 +50,33 @@ def test_exit_codes_stay_when_nobody_reads(
     assert process.stdout is not None
     process.stdout.close()
     assert process.wait(timeout=60) == code
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")
+def test_a_full_disk_under_the_output_is_told_once() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", SAY.format("first", "second")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.stderr == "Error: the output cannot be written: No space left on device.\n"
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8", "ascii"])
+def test_what_the_terminal_cannot_show_is_escaped_as_in_json(encoding: str) -> None:
+    text = "ä \N{CHECK MARK} \N{PARTY POPPER} \udcff"
+    program = f"from evenshard.output import say; say({text!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=False,
+    )
+    assert done.stderr == b""
+    shown = done.stdout.decode("utf-8" if encoding == "ascii" else encoding).rstrip("\n")
+    assert "\\udcff" in shown
+    assert json.loads(f'"{shown}"') == text

@@ -102,6 +102,18 @@ def test_a_stopped_job_stops_its_step_and_the_execution_and_can_be_resumed(
     assert any(f"checkpoints of {stopped['execution_id']}" in text for text in notes(events))
 
 
+def test_going_on_from_a_run_that_succeeded_says_that_nothing_is_left(
+    request_: SimulationRequest,
+) -> None:
+    first, _ = run(request_)
+    assert first["status"] == "Succeeded"
+    _, events = run(request_, resume=first["execution_id"])
+    assert any("without more epochs there is nothing left" in text for text in notes(events))
+    stopped, _ = run(request_, faults=STOP)
+    _, events = run(request_, resume=stopped["execution_id"])
+    assert not any("nothing left" in text for text in notes(events))
+
+
 def test_a_run_without_checkpoints_cannot_be_resumed(request_: SimulationRequest) -> None:
     first, _ = run(request_, faults=["sigkill:algo-1/0", "sigkill:algo-2/0"])
     assert first["status"] == "Failed"

@@ -200,8 +200,24 @@ def test_hosts_and_instance_count_may_agree(request_: SimulationRequest) -> None
 def test_a_draw_names_the_seed_that_repeats_it(request_: SimulationRequest) -> None:
     events: list[Event] = []
     simulate(replace(request_, assignment="random"), events.append)
-    (noted,) = [event for event in events if isinstance(event, Noted)]
-    assert noted.text.startswith("The draw is --assignment random:")
+    noted = [event.text for event in events if isinstance(event, Noted)]
+    assert [text for text in noted if text.startswith("The draw is --assignment random:")]
+
+
+def test_a_run_says_where_the_bucket_of_its_data_lies(request_: SimulationRequest) -> None:
+    events: list[Event] = []
+    simulate(request_, events.append)
+    noted = [event.text for event in events if isinstance(event, Noted)]
+    assert noted == [f"s3://evenshard-data/ is the folder {request_.data}/ of this machine."]
+
+
+def test_a_parameter_of_broken_bytes_is_written_as_json_escapes_it(
+    request_: SimulationRequest,
+) -> None:
+    result = simulate(replace(request_, parameters={"TrainDataUri": "s3://b/\udcff/"}), nothing)
+    document = json.loads((result.folder / "result.json").read_bytes())
+    assert document["parameters"]["TrainDataUri"] == "s3://b/\udcff/"
+    assert result.text().isascii()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

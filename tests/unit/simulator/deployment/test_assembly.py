@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def test_finds_the_pipeline_by_its_framework(tmp_path: Path) -> None:
 
 def test_a_framework_without_pipeline_names_those_there_are(tmp_path: Path) -> None:
     write_assembly(tmp_path, definition_of())
-    with pytest.raises(UsageError, match=r"'tensorflow'.* Pipelines there: small-pytorch"):
+    with pytest.raises(UsageError, match=r"-tensorflow\. The pipelines are: small-pytorch\."):
         Assembly(tmp_path).pipeline("tensorflow")
 
 
@@ -38,6 +39,52 @@ def test_a_broken_assembly_is_wrong_usage(tmp_path: Path) -> None:
     (tmp_path / "stack.template.json").unlink()
     with pytest.raises(UsageError, match="cannot be read as JSON"):
         Assembly(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {"artifacts": []},
+        {"artifacts": {"a": 1}},
+        {"artifacts": {"a": {"type": "aws:cloudformation:stack"}}},
+        {"artifacts": {"a": {"type": "aws:cloudformation:stack", "properties": {}}}},
+    ],
+)
+def test_a_manifest_of_another_form_is_wrong_usage(tmp_path: Path, manifest: object) -> None:
+    write_json(tmp_path / "manifest.json", manifest)
+    with pytest.raises(UsageError, match=r"manifest\.json is not as `cdk synth` writes it"):
+        Assembly(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        {"Resources": []},
+        {"Resources": None},
+        {"Resources": {"x": 3}},
+        {"Resources": {"x": {"Properties": []}}},
+        {"Outputs": [1]},
+        {"Parameters": {"x": None}},
+    ],
+)
+def test_a_template_of_another_form_is_wrong_usage(tmp_path: Path, template: object) -> None:
+    write_assembly(tmp_path, definition_of())
+    write_json(tmp_path / "stack.template.json", template)
+    with pytest.raises(
+        UsageError, match=r"stack\.template\.json: .* Synthesize the assembly again"
+    ):
+        Assembly(tmp_path)
+
+
+@pytest.mark.parametrize("definition", [3, [], "text", None, {}])
+def test_a_pipeline_without_a_definition_is_refused(tmp_path: Path, definition: object) -> None:
+    write_assembly(tmp_path, definition_of())
+    file = tmp_path / "stack.template.json"
+    template = json.loads(file.read_text())
+    template["Resources"]["Pipeline"]["Properties"]["PipelineDefinition"] = definition
+    write_json(file, template)
+    with pytest.raises(DefinitionError, match="holds nothing"):
+        Assembly(tmp_path).pipeline("pytorch")
 
 
 def test_a_definition_outside_the_template_is_refused(tmp_path: Path) -> None:

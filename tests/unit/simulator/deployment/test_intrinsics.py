@@ -93,6 +93,10 @@ def test_an_import_is_resolved_in_the_exporting_stack(resolver: Resolver) -> Non
         ({"Fn::If": ["c", "a", "b"]}, "Fn::If is not supported"),
         ({"Fn::Select": [3, ["a"]]}, "does not exist"),
         ({"Fn::Join": ["", [1]]}, "1 is not a string"),
+        ({"Fn::Join": 3}, "Fn::Join does not take 3"),
+        ({"Fn::Select": ["x", ["a"]]}, "Fn::Select does not take ['x', ['a']]"),
+        ({"Fn::GetAtt": [1, 2]}, "Fn::GetAtt does not take [1, 2]"),
+        ({"Fn::Sub": ["text"]}, "Fn::Sub does not take ['text']"),
     ],
 )
 def test_refuses_naming_place_and_cause(resolver: Resolver, value: Any, message: str) -> None:  # noqa: ANN401 - JSON

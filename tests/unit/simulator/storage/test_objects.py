@@ -1,4 +1,6 @@
+import errno
 import hashlib
+import os
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,17 @@ def test_a_prefix_is_a_prefix_of_the_text_and_no_folder(store: LocalObjectStore)
 @pytest.mark.parametrize("uri", ["s3://data/none/", "s3://nobody/x", "s3://data/train/part-2/x"])
 def test_nothing_lists_as_nothing(store: LocalObjectStore, uri: str) -> None:
     assert store.list(uri) == []
+
+
+def test_a_folder_that_is_closed_to_us_is_not_empty(
+    store: LocalObjectStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: str) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)  # root may open any folder
+    with pytest.raises(PermissionError, match=r"Permission denied: '.*/data/train"):
+        store.list("s3://data/train/")
 
 
 def test_sizes_are_counted_in_bytes(store: LocalObjectStore) -> None:
