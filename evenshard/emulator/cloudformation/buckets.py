@@ -37,6 +37,9 @@ def complete_buckets() -> None:
     FakeBucket.update_from_cloudformation_json = _updated(  # type: ignore[method-assign] # above
         FakeBucket.update_from_cloudformation_json
     )
+    FakeBucket.delete_from_cloudformation_json = _emptied(  # type: ignore[method-assign] # above
+        FakeBucket.delete_from_cloudformation_json
+    )
 
 
 def _created(make: Callable[..., FakeBucket]) -> Callable[..., FakeBucket]:
@@ -71,6 +74,18 @@ def _updated(change: Callable[..., FakeBucket]) -> Callable[..., FakeBucket]:
         return bucket
 
     return update
+
+
+def _emptied(remove: Callable[..., None]) -> Callable[..., None]:
+    """Delete no bucket that holds anything, and say so: moto leaves it there without a word."""
+
+    @functools.wraps(remove)
+    def delete(name: str, template: object, account_id: str, region_name: str) -> None:
+        remove(name, template, account_id, region_name)
+        if name in s3_backends[account_id][get_partition(region_name)].buckets:
+            raise ValidationError(message=f"The bucket {name} is not empty. Empty it first.")
+
+    return delete
 
 
 def _check(properties: Mapping[str, Any]) -> None:

@@ -33,6 +33,9 @@ def correct() -> None:
     CloudFormationBackend.update_stack = _exporting(  # type: ignore[method-assign] # above
         CloudFormationBackend.update_stack
     )
+    CloudFormationBackend.delete_stack = _kept_on_failure(  # type: ignore[method-assign] # above
+        CloudFormationBackend.delete_stack
+    )
     CloudFormationBackend._resolve_update_parameters = _defaulting(  # type: ignore[method-assign] # noqa: SLF001 - above
         CloudFormationBackend._resolve_update_parameters  # noqa: SLF001 - above
     )
@@ -69,6 +72,40 @@ def _undone_on_failure(create_stack: Callable[..., Stack]) -> Callable[..., Stac
             raise
 
     return create
+
+
+def _kept_on_failure(delete_stack: Callable[..., None]) -> Callable[..., None]:
+    """Keep a stack that cannot be deleted, with what is left of it: moto forgets it."""
+
+    @functools.wraps(delete_stack)
+    def delete(self: CloudFormationBackend, name_or_stack_id: str) -> None:
+        stack = self.stacks.get(name_or_stack_id)
+        try:
+            with _as_problem(name_or_stack_id):
+                delete_stack(self, name_or_stack_id)
+        except ServiceException as error:
+            if stack is None:
+                raise
+            _keep_rest(self, stack, str(error.message))
+
+    return delete
+
+
+def _keep_rest(backend: CloudFormationBackend, stack: Stack, reason: str) -> None:
+    backend.stacks[stack.stack_id] = stack
+    left = stack.resource_map
+    # moto makes what it is asked for and does not find.
+    left._resource_json_map = {  # noqa: SLF001 - above
+        name: resource
+        for name, resource in left._resource_json_map.items()  # noqa: SLF001 - above
+        if name in left._parsed_resources  # noqa: SLF001 - above
+    }
+    stack.output_map = OutputMap(left, {}, stack.stack_id)
+    for name, export in list(backend.exports.items()):
+        if export.exporting_stack_id == stack.stack_id:
+            del backend.exports[name]
+    stack.status = "DELETE_FAILED"
+    stack._add_stack_event(stack.status, resource_status_reason=reason)  # noqa: SLF001 - above
 
 
 def _exporting(update_stack: Callable[..., Stack]) -> Callable[..., Stack]:

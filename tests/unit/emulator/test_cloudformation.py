@@ -113,12 +113,20 @@ def test_a_group_with_versions_is_not_deleted(connect: Connect) -> None:
     assert resource["PhysicalResourceId"] == described["ModelPackageGroupArn"]
 
     sagemaker.create_model_package(ModelPackageGroupName="models")
-    with pytest.raises(ClientError, match=r"models holds 1 model package\(s\)"):
-        cloudformation.delete_stack(StackName="group")
+    cloudformation.delete_stack(StackName="group")
+    [stack] = cloudformation.describe_stacks(StackName="group")["Stacks"]
+    assert stack["StackStatus"] == "DELETE_FAILED"
+    events = cloudformation.describe_stack_events(StackName="group")["StackEvents"]
+    [reason] = [
+        one["ResourceStatusReason"] for one in events if one["ResourceStatus"] == "DELETE_FAILED"
+    ]
+    assert "models holds 1 model package(s)" in reason
+    assert sagemaker.list_model_package_groups()["ModelPackageGroupSummaryList"] != []
     sagemaker_backends[ACCOUNT][REGION].model_packages.clear()  # moto has no DeleteModelPackage
     cloudformation.delete_stack(StackName="group")
     with pytest.raises(ClientError, match="does not exist"):
         cloudformation.list_stack_resources(StackName="group")
+    assert sagemaker.list_model_package_groups()["ModelPackageGroupSummaryList"] == []
 
 
 def test_policies_are_put_where_they_belong(connect: Connect) -> None:

@@ -191,3 +191,26 @@ def test_a_network_is_made_and_goes_as_a_whole(connect: Connect) -> None:
 
 def _networks(connect: Connect) -> set[str]:
     return {one["VpcId"] for one in connect("ec2").describe_vpcs()["Vpcs"]}
+
+
+def test_a_stack_that_cannot_be_deleted_keeps_what_is_left_of_it(connect: Connect) -> None:
+    s3, cloudformation = connect("s3"), connect("cloudformation")
+    resources = {
+        "Empty": _resource("AWS::SQS::Queue", QueueName="goes-first"),
+        "Full": _resource("AWS::S3::Bucket", BucketName="full"),
+    }
+    export = {"Value": {"Ref": "Empty"}, "Export": {"Name": "queue"}}
+    _create(connect, "lasting", resources, Outputs={"Queue": export})
+    s3.put_object(Bucket="full", Key="key", Body=b"x")
+    cloudformation.delete_stack(StackName="lasting")
+    [stack] = cloudformation.describe_stacks(StackName="lasting")["Stacks"]
+    assert stack["StackStatus"] == "DELETE_FAILED"
+    [left] = cloudformation.list_stack_resources(StackName="lasting")["StackResourceSummaries"]
+    assert left["LogicalResourceId"] == "Full"
+    assert connect("sqs").list_queues().get("QueueUrls", []) == []
+    s3.delete_object(Bucket="full", Key="key")
+    cloudformation.delete_stack(StackName="lasting")
+    with pytest.raises(ClientError, match="does not exist"):
+        cloudformation.describe_stacks(StackName="lasting")
+    assert "full" not in [one["Name"] for one in s3.list_buckets()["Buckets"]]
+    assert "queue" not in [one["Name"] for one in cloudformation.list_exports()["Exports"]]
