@@ -3,15 +3,14 @@
 import io
 import json
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from evenshard.emulator.local_aws import local_aws
-from evenshard.emulator.server import Emulator
 from tests.unit.emulator.local import Local
-from tests.unit.emulator.tiny_pipelines import ROLE_ARN, create_pipeline
+from tests.unit.emulator.tiny_pipelines import ROLE_ARN, Client, create_pipeline
 from tests.unit.simulator.assemblies import Json, channel, definition_of, training_step
 
 BUCKET = "numbers"
@@ -62,19 +61,19 @@ def adding_pipelines(state_folder: Path, **numbers: list[int]) -> Iterator[Local
         state_folder=state_folder, devices_per_host=DEVICES_PER_HOST, at_once=3
     ) as server:
         local = Local(server=server, sagemaker=server.client("sagemaker"), s3=server.client("s3"))
-        local.s3.create_bucket(Bucket=BUCKET)
-        for name, shards in numbers.items():
-            put_shards(server, name, shards)
-            local.sagemaker.create_model_package_group(ModelPackageGroupName=name)
-            definition = adding_definition(f"s3://{BUCKET}/{name}/", name)
-            create_pipeline(local.sagemaker, name, definition)
+        put_pipelines(local.s3, local.sagemaker, numbers)
         yield local
 
 
-def put_shards(server: Emulator, name: str, shards: list[int]) -> None:
-    for number, value in enumerate(shards):
-        key = f"{name}/part-{number}.txt"
-        server.client("s3").put_object(Bucket=BUCKET, Key=key, Body=str(value).encode())
+def put_pipelines(s3: Client, sagemaker: Client, numbers: Mapping[str, list[int]]) -> None:
+    """Make a bucket, and for each list of numbers what `adding_pipelines` says."""
+    s3.create_bucket(Bucket=BUCKET)
+    for name, shards in numbers.items():
+        for number, value in enumerate(shards):
+            key = f"{name}/part-{number}.txt"
+            s3.put_object(Bucket=BUCKET, Key=key, Body=str(value).encode())
+        sagemaker.create_model_package_group(ModelPackageGroupName=name)
+        create_pipeline(sagemaker, name, adding_definition(f"s3://{BUCKET}/{name}/", name))
 
 
 def model_of(local: Local, uri: str) -> dict[str, Any]:

@@ -8,13 +8,33 @@ import sys
 import time
 from pathlib import Path
 
+import boto3
+
+from evenshard.emulator.local_aws import local_aws
 from evenshard.simulator.marked import marked_processes
 from evenshard.simulator.result import KILLED
-from tests.emulator.adding import DEVICES_PER_HOST, adding_definition, adding_pipelines
+from tests.emulator.adding import (
+    DEVICES_PER_HOST,
+    adding_definition,
+    adding_pipelines,
+    put_pipelines,
+)
+from tests.unit.emulator.tiny_pipelines import Client
 from tests.unit.simulator.assemblies import Json, write_assembly
 
 COMMAND = str(Path(sys.executable).parent / "evenshard")
 SPLITS = ("Train", "Validation", "Test")
+
+
+def client(service: str, url: str) -> Client:
+    made: Client = boto3.client(
+        service,  # type: ignore[call-overload] # one of many names
+        endpoint_url=url,
+        region_name="us-east-1",
+        aws_access_key_id="nobody",
+        aws_secret_access_key="nobody",  # noqa: S106 - nobody's
+    )
+    return made
 
 
 def processes_of(run: Path) -> list[int]:
@@ -60,6 +80,30 @@ def test_the_worker_of_an_execution(tmp_path: Path) -> None:
         local.sagemaker.retry_pipeline_execution(PipelineExecutionArn=arn)
         assert local.ended(arn)["PipelineExecutionStatus"] == "Succeeded"
         assert local.steps(arn)["Train"]["AttemptCount"] == 2
+
+
+def test_the_emulator(tmp_path: Path) -> None:
+    options = ("--json", "--port", "0", "--devices-per-host", str(DEVICES_PER_HOST))
+    emulator = subprocess.Popen(
+        [COMMAND, "emulate", *options], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+    )
+    with emulator:
+        assert emulator.stdout is not None
+        url = json.loads(emulator.stdout.readline())["url"]
+        sagemaker = client("sagemaker", url)
+        put_pipelines(client("s3", url), sagemaker, {"sums": [1, 2, 3]})
+        started = sagemaker.start_pipeline_execution(
+            PipelineName="sums",
+            PipelineParameters=[{"Name": "Until", "Value": str(tmp_path / "go")}],
+        )
+        arn = started["PipelineExecutionArn"]
+        run = tmp_path / ".evenshard" / "runs" / arn.rpartition("/")[2]
+        wait_for_training(run)
+        emulator.kill()
+    wait_for_the_end(run)
+    with local_aws(state_folder=tmp_path / ".evenshard") as server:
+        described = server.client("sagemaker").describe_pipeline_execution(PipelineExecutionArn=arn)
+    assert described["PipelineExecutionStatus"] in ("Failed", "Stopped")
 
 
 def test_a_simulation(tmp_path: Path) -> None:
