@@ -8,6 +8,7 @@ from unittest import mock
 
 import torch
 
+from training.contract.attendance import Attendance
 from training.contract.breakpoints import Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.pytorch.checkpoint import keep
@@ -39,6 +40,8 @@ class Loops:
             local_rank=0,
             local_world_size=1,
             device=torch.device("cpu"),
+            # As under a launcher.
+            attendance=Attendance(shards / "attendance"),
         )
         self._task = make_task(settings)
         self._learner = Learner.new(self._task, self._ranks, total_updates=1)

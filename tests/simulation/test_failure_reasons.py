@@ -143,6 +143,21 @@ def test_a_model_folder_that_cannot_be_written_ends_the_job_at_its_start(
     assert other == f"Secondary failure on algo-2: it lost the other ranks. The cause: {chief}"
 
 
+def test_a_data_report_that_cannot_be_written_costs_no_training(tmp_path: Path) -> None:
+    alone = replace(job(tmp_path), shards=({"a.jsonl": lines(RECORDS)},), devices_per_host=1)
+    hosts = lay(alone)
+    folder = hosts[0][1] / "output" / "data"
+    folder.rmdir()
+    folder.symlink_to("/proc")
+    with running(alone, hosts) as launchers:
+        (ended,) = finish(hosts, launchers)
+    assert ended.exit_code == 1
+    assert "epoch=1" not in ended.log
+    assert (ended.failure or "").startswith(
+        f"algo-1, rank 0: OutputError: The data report cannot be written to {folder / 'algo-1'}: "
+    )
+
+
 def test_a_host_that_never_starts_is_named(tmp_path: Path) -> None:
     hosts = lay(job(tmp_path, collective_timeout_s="2"))
     environment = {

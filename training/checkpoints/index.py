@@ -16,6 +16,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+
+class OtherReleaseError(ValueError):
+    """An index is whole, and another release of this code wrote it."""
+
+
 INDEX_FILE: Final = "index.json"
 VERSION: Final = 1
 _FOLDER: Final = re.compile(r"step-([0-9]{9,})")
@@ -80,12 +85,15 @@ class CheckpointIndex:
 
         Raises:
             OSError: there is none.
-            ValueError: it is torn, or of another release of this code.
+            OtherReleaseError: it is of another release of this code.
+            ValueError: it is torn.
         """
         content = json.loads((folder / INDEX_FILE).read_text(encoding="utf-8"))
         version = content.pop("version", None) if isinstance(content, dict) else None
         if version != VERSION:
-            raise ValueError(f"{INDEX_FILE} has version {version!r}, this code reads {VERSION}")
+            raise OtherReleaseError(
+                f"{INDEX_FILE} has version {version!r}, this code reads {VERSION}"
+            )
         try:
             return cls(**{**content, "files": [WrittenFile(**f) for f in content["files"]]})
         except (KeyError, TypeError) as error:

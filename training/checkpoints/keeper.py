@@ -14,7 +14,7 @@ from training.checkpoints.group import Group
 from training.checkpoints.identity import check_identity
 from training.checkpoints.index import step_folder
 from training.checkpoints.progress import Progress
-from training.checkpoints.pulse import NO_TROUBLE, NOTHING, Orders, Pulse
+from training.checkpoints.pulse import NO_TROUBLE, NOTHING, TRAINING, VALIDATION, Orders, Pulse
 from training.checkpoints.restoring import Found, find_checkpoint
 from training.checkpoints.saving import CheckpointWriter, Snapshot
 from training.contract.stops import Stop
@@ -144,6 +144,8 @@ class Keeper:
         self.progress = Progress.from_json(index.progress)
         in_the_middle = self.progress.records > 0 and not self.progress.is_trained
         self.resumed = index.ranks if in_the_middle else ()
+        if self.progress.is_trained:
+            self._pulse.turn_to(VALIDATION)
         if self._group.is_chief:
             logger.info(_RESUMED, index.step, self.progress.epoch + 1, self.progress.records)
 
@@ -164,7 +166,9 @@ class Keeper:
     def trained(self, train_loss: float) -> None:
         """Note that all steps of the epoch are done. Raises as `step_done` does."""
         self.progress.trained(train_loss)
-        self._follow(self._pulse.ask())
+        orders = self._pulse.ask()
+        self._pulse.turn_to(VALIDATION)
+        self._follow(orders)
 
     def validating(self) -> None:
         """Say that a batch of the validation is done, of equally many on all ranks.
@@ -178,6 +182,7 @@ class Keeper:
         """Note that the epoch is done, and save. Raises as `step_done` does."""
         self.progress.validated()
         orders = self._pulse.ask()
+        self._pulse.turn_to(TRAINING)
         self._save()
         self._follow(orders)
 

@@ -19,6 +19,11 @@ _GROWTH: Final = 4
 """By how much the steps between two questions grow at most: the first steps of a job say little."""
 
 
+TRAINING: Final = "training"
+VALIDATION: Final = "validation"
+"""Kinds of steps, each of a length of its own: one of a training may be a hundred batches."""
+
+
 class Orders(NamedTuple):
     """What all ranks do now."""
 
@@ -49,6 +54,9 @@ class Pulse:
     steps_left: int = 1
     """Until the next question."""
     _asked_steps: int = 1
+    _kind: str = TRAINING
+    _asked_steps_of: dict[str, int] = field(default_factory=dict)
+    """What was agreed on last, by kind of steps; the same on all ranks."""
     _asked_s: float = field(init=False)
     _saved_s: float = field(init=False)
 
@@ -70,12 +78,23 @@ class Pulse:
         self.steps_left = self._asked_steps = said[0][2]
         return _orders(said)
 
+    def turn_to(self, kind: str) -> None:
+        """Steps of another kind come next: TRAINING or VALIDATION; all ranks say so alike.
+
+        The next question comes when it would have come after the last steps of that kind.
+        """
+        self._asked_steps_of[self._kind] = self._asked_steps
+        self._kind = kind
+        self.steps_left = self._asked_steps = self._asked_steps_of.get(kind, 1)
+
     def saved(self) -> None:
         """A checkpoint was written: the next one is due after `save_every_s` from now."""
         self._saved_s = self._asked_s = self.clock_s()
 
     def _steps_ahead(self, now_s: float) -> int:
-        steps = max(self._asked_steps - max(self.steps_left, 0), 1)
+        steps = self._asked_steps - max(self.steps_left, 0)
+        if steps == 0:
+            return self._asked_steps  # asked twice in a row: that says nothing of the pace
         per_step_s = max((now_s - self._asked_s) / steps, 1e-9)
         return max(min(int(INTERVAL_S / per_step_s), _GROWTH * self._asked_steps), 1)
 

@@ -5,8 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from training.checkpoints.errors import CheckpointError
 from training.checkpoints.group import Group
-from training.checkpoints.index import CheckpointIndex, WrittenFile, saved_steps, step_folder
+from training.checkpoints.index import (
+    CheckpointIndex,
+    OtherReleaseError,
+    WrittenFile,
+    saved_steps,
+    step_folder,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -40,18 +47,25 @@ def find_newest(root: Path, group: Group) -> CheckpointIndex | None:
 
     Returns:
         The same on all ranks; None if there is none. A warning names each newer one that is torn.
+
+    Raises:
+        CheckpointError: on all ranks alike: another release wrote it. To begin anew beside it would
+            throw away what it holds.
     """
     said = group.tell_all({"host": group.host, "steps": saved_steps(root)})
     ranks_of_host = [rank for rank, of_rank in enumerate(said) if of_rank["host"] == group.host]
     candidates = sorted({step for of_rank in said for step in of_rank["steps"]}, reverse=True)
     share = ranks_of_host.index(group.rank), len(ranks_of_host)
     for step in candidates:
-        index, problem = _check(step_folder(root, step), share)
+        index, problem, is_foreign = _check(step_folder(root, step), share)
+        told = group.tell_all({"problem": problem, "foreign": is_foreign})
         problems = [
-            f"{of_rank['host']}: {told}"
-            for of_rank, told in zip(said, group.tell_all(problem), strict=True)
-            if told is not None
+            f"{of_rank['host']}: {of_it['problem']}"
+            for of_rank, of_it in zip(said, told, strict=True)
+            if of_it["problem"] is not None
         ]
+        if any(of_it["foreign"] for of_it in told):
+            raise CheckpointError(_FOREIGN.format(step, root, dict.fromkeys(problems).popitem()[0]))
         if not problems:
             return index
         if group.is_chief:
@@ -61,25 +75,32 @@ def find_newest(root: Path, group: Group) -> CheckpointIndex | None:
     return None
 
 
-def _check(folder: Path, share: tuple[int, int]) -> tuple[CheckpointIndex | None, str | None]:
+def _check(folder: Path, share: tuple[int, int]) -> tuple[CheckpointIndex | None, str | None, bool]:
     """Read a checkpoint's index and check this rank's share of its files.
 
     Returns:
-        The index, None if it cannot be read, and what is wrong, None if nothing is.
+        The index, None if it cannot be read; what is wrong, None if nothing is; whether that is
+        only that another release wrote it.
     """
     try:
         index = CheckpointIndex.read(folder)
     except OSError as error:
-        return None, f"index.json: {error.strerror}"
+        return None, f"index.json: {error.strerror}", False
+    except OtherReleaseError as error:
+        return None, str(error), True
     except ValueError as error:
-        return None, f"index.json cannot be read ({error})"
-    return index, _first_problem(index.files[share[0] :: share[1]], folder)
+        return None, f"index.json cannot be read ({error})", False
+    return index, _first_problem(index.files[share[0] :: share[1]], folder), False
 
 
 def _first_problem(files: Sequence[WrittenFile], folder: Path) -> str | None:
     return next((problem for file in files if (problem := file.problem(folder))), None)
 
 
+_FOREIGN = (
+    "The checkpoint of step {} in {} was written by another release of the trainer ({}). Go on "
+    "with the release that it is from, or give the new training a checkpoint prefix of its own."
+)
 _TORN = (
     "The checkpoint of step %d in %s is torn (%s): the job ended while it was being written or "
     "copied. Falling back to the one before."

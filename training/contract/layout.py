@@ -54,6 +54,8 @@ PEERS_VARIABLE: Final = "EVENSHARD_PEERS"
 """A JSON object host -> ["address:port" of each of its ranks] that replaces DNS and fixed ports.
 Simulated hosts."""
 DEVICES_PER_HOST_VARIABLE: Final = "EVENSHARD_DEVICES_PER_HOST"
+GPU_COUNT_VARIABLE: Final = "SM_NUM_GPUS"
+"""How many GPUs the launcher has counted, as SageMaker's training toolkit calls it."""
 BREAKPOINTS_VARIABLE: Final = "EVENSHARD_BREAKPOINTS"
 """A JSON object: the moments at which the simulator makes a fault happen. See `breakpoints`."""
 STOPPED_FILE_VARIABLE: Final = "EVENSHARD_STOPPED_FILE"

@@ -11,6 +11,7 @@ from typing import Any
 
 from training.contract.cluster import Cluster
 from training.contract.json_files import read_object
+from training.contract.layout import GPU_COUNT_VARIABLE
 from training.contract.paths import ContainerPaths
 from training.launcher.devices import Devices
 from training.launcher.program import script_arguments
@@ -43,7 +44,7 @@ def toolkit_variables(
         "SM_MODEL_DIR": str(paths.model_dir),
         "SM_NETWORK_INTERFACE_NAME": cluster.network_interface_name,
         "SM_NUM_CPUS": str(core_count()),
-        "SM_NUM_GPUS": str(devices.gpus),
+        GPU_COUNT_VARIABLE: str(devices.gpus),
         "SM_OUTPUT_DATA_DIR": str(paths.output_data_dir),
         "SM_OUTPUT_DIR": str(paths.output_dir),
         "SM_OUTPUT_INTERMEDIATE_DIR": str(paths.output_dir / "intermediate"),

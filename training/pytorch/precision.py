@@ -31,6 +31,8 @@ class Precision:
         """
         self.dtype = _autocast_type(settings, device)
         self._device = device
+        self._of_loss: Tensor | None = None
+        self._factor = 1.0
         # Only fp16 has too few exponents for gradients; switched off it lets everything through.
         self.scaler = torch.amp.GradScaler(device.type, enabled=self.dtype is torch.float16)
 
@@ -43,8 +45,10 @@ class Precision:
     def backward(self, loss: Tensor, factor: float = 1.0) -> None:
         """Add the gradients of a loss, times a factor, to those of the weights, scaled."""
         # Backward begins with a number anyway: it takes no multiplication, nor that one's gradient.
-        of_loss = torch.full_like(loss, factor)
-        loss.backward(self.scaler.scale(of_loss))  # type: ignore[no-untyped-call] # torch leaves it without annotations
+        # It is the same one in most steps.
+        if self._of_loss is None or factor != self._factor:
+            self._of_loss, self._factor = torch.full_like(loss, factor), factor
+        loss.backward(self.scaler.scale(self._of_loss))  # type: ignore[no-untyped-call] # torch leaves it without annotations
 
     def update(self, model: nn.Module, optimizer: Optimizer, max_grad_norm: float) -> None:
         """Take the optimizer's step with the gradients as they are, clipped if asked for.

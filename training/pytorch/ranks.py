@@ -20,6 +20,7 @@ from torch.distributed import ProcessGroup
 from training.contract.attendance import Attendance
 from training.contract.errors import ContractError
 from training.contract.hyperparameters import TrainingHyperparameters
+from training.trainer.ranks import check_gpus_used
 
 T = TypeVar("T")
 _WATCHED_S: Final = 15.0
@@ -94,11 +95,12 @@ def join_ranks(
         timeout_s: how long a rank waits for the others, to meet and in each exchange.
 
     Raises:
-        ContractError: this host has GPUs, but none for this rank.
+        ContractError: this host has GPUs, but none for this rank, or torch can use none.
     """
     local_rank = int(os.environ["LOCAL_RANK"])
     attendance = Attendance.from_environment(rank=int(os.environ["RANK"]))
     gpu = torch.cuda.is_available()
+    check_gpus_used("torch", uses_one=gpu)
     device = torch.device("cuda", local_rank) if gpu else torch.device("cpu")
     if gpu:
         _check_gpus(torch.cuda.device_count(), int(os.environ["LOCAL_WORLD_SIZE"]))

@@ -1,6 +1,7 @@
 """The weights and the optimizer of a model that is spread over the ranks, as files of shards."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,11 @@ def write_shards(learner: Learner, ranks: Ranks, folder: Path) -> Sequence[Path]
     Raises:
         OSError: a rank could not write.
     """
-    before = set(folder.iterdir())
+    # A job that was lost while it saved this step, and came to it again, has left some: they would
+    # not be known from those of now.
+    for left in _own_files(folder, ranks):
+        with suppress(OSError):  # all ranks fail below, or none
+            left.unlink()
     model, optimizer = get_state_dict(learner.model, learner.optimizer)
     try:
         save(
@@ -35,10 +40,15 @@ def write_shards(learner: Learner, ranks: Ranks, folder: Path) -> Sequence[Path]
         )
     except CheckpointException as error:
         raise OSError(f"the shards of the model were not written: {error}") from error
+    return _own_files(folder, ranks)
+
+
+def _own_files(folder: Path, ranks: Ranks) -> list[Path]:
+    """The files that this rank writes, as far as they are there."""
     mine = f"__{ranks.rank}_"
     return [
         path
-        for path in sorted(set(folder.iterdir()) - before)
+        for path in sorted(folder.iterdir())
         if path.name.startswith(mine) or (ranks.is_chief and path.name == _METADATA)
     ]
 

@@ -5,12 +5,13 @@ one borrowed from another rank if it has had none. So no task needs to know what
 """
 
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
 from typing import Generic, NamedTuple
 
 from training.pytorch.ranks import Ranks
-from training.pytorch.task import InputsT, Task, to_device
+from training.pytorch.task import Encoded, InputsT, Task, to_device
 from training.records import Batch, EpochPlan
+from training.trainer.data import closed
 from training.trainer.updates import ends_update, records_of_update
 
 
@@ -55,8 +56,15 @@ def planned_steps(
         RecordError: a record of this rank cannot be used.
         RuntimeError: the loader gives more or fewer records than it announced.
     """
-    together = task.settings.gradient_accumulation_steps
     encoded = task.encode_ahead(batches)
+    with closed(encoded, batches):
+        yield from _steps(task, encoded, plan, ranks)
+
+
+def _steps(
+    task: Task[InputsT], encoded: Iterator[Encoded[InputsT]], plan: EpochPlan, ranks: Ranks
+) -> Iterator[Step[InputsT]]:
+    together = task.settings.gradient_accumulation_steps
     spare: InputsT | None = None
     update_records = 0
     for number in range(plan.steps):
@@ -70,14 +78,16 @@ def planned_steps(
         if own is not None:
             spare = to_device(own.inputs, ranks.device)
         if number == 0 and min(plan.counts) == 0:
-            spare = _lend(spare, plan, ranks)
+            # As it lies in memory: the borrowers may have other devices than the lender.
+            lent = _lend(own.inputs if own is not None else None, plan, ranks)
+            spare = to_device(lent, ranks.device) if spare is None else spare
         if spare is None:
             raise AssertionError("a rank without records has borrowed none")
         yield Step(
             inputs=spare,
             batch=own.batch if own is not None else None,
             own_records=own_records,
-            records=plan.records_in_step(number),
+            records=update_records if together == 1 else plan.records_in_step(number),
             update_records=update_records,
             ends_update=ends_update(plan, number, together),
             wait_s=wait_s,
@@ -94,4 +104,4 @@ def _lend(inputs: InputsT | None, plan: EpochPlan, ranks: Ranks) -> InputsT:
     """Give every rank that has no batch of its own that of the rank with the most records."""
     lender = plan.counts.index(max(plan.counts))
     lent: InputsT = ranks.broadcast(inputs, lender)
-    return to_device(lent, ranks.device) if inputs is None else inputs
+    return lent

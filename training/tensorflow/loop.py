@@ -14,6 +14,7 @@ from training.records.encoding import EncodedBatch, encode_ahead
 from training.tensorflow.learner import Learner
 from training.tensorflow.pace import Pace
 from training.tensorflow.task import Inputs, TextTask
+from training.trainer.data import closed
 from training.trainer.keeping import Keeping
 from training.trainer.report import Validation, check_validation
 from training.trainer.updates import ends_update, records_of_update
@@ -54,24 +55,25 @@ def train_epoch(
     together = learner.settings.gradient_accumulation_steps
     mine = encode_ahead(batches, task.encode_texts)
     pace.begin()
-    for step in range(plan.steps):
-        start_s = time.perf_counter()
-        encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
-        wait_s = time.perf_counter() - start_s
-        inputs, batch = _inputs(encoded, task), encoded.batch if encoded is not None else None
-        weight = 0.0 if encoded is None else 1.0
-        is_whole = ends_update(plan, step, together)
-        if is_whole:
-            learner.rate.go_to(keeping.progress.step)
-        act = learner.learn if is_whole else learner.prepare
-        with learner.ranks.attendance.waiting(when=is_whole):
-            loss = float(act(*inputs, weight, gradient_scale(plan, step, together)))
-        pace.add(loss, plan.records_in_step(step), wait_s)
-        if is_whole:
-            pace.end_update()
-            keeping.step_done(records_of_update(plan, step, together), loss, batch)
-        else:
-            keeping.part_done(loss, batch)
+    with closed(mine, batches):
+        for step in range(plan.steps):
+            start_s = time.perf_counter()
+            encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
+            wait_s = time.perf_counter() - start_s
+            inputs, batch = _inputs(encoded, task), encoded.batch if encoded is not None else None
+            weight = 0.0 if encoded is None else 1.0
+            is_whole = ends_update(plan, step, together)
+            if is_whole:
+                learner.rate.go_to(keeping.progress.step)
+            act = learner.learn if is_whole else learner.prepare
+            with learner.ranks.attendance.waiting(when=is_whole):
+                loss = float(act(*inputs, weight, gradient_scale(plan, step, together)))
+            pace.add(loss, plan.records_in_step(step), wait_s)
+            if is_whole:
+                pace.end_update()
+                keeping.step_done(records_of_update(plan, step, together), loss, batch)
+            else:
+                keeping.part_done(loss, batch)
     keeping.trained()
 
 
@@ -93,12 +95,13 @@ def validate(
     task, rank = learner.task, learner.ranks.rank
     sums = [0.0, 0.0]  # loss, correct
     mine = encode_ahead(batches, task.encode_texts)
-    for step in range(plan.steps):
-        encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
-        if encoded is not None:
-            loss, correct = learner.measure(*_inputs(encoded, task)).numpy().tolist()
-            sums = [sums[0] + loss, sums[1] + correct]
-        keeping.batch_validated()
+    with closed(mine, batches):
+        for step in range(plan.steps):
+            encoded = _next_batch(mine, plan.records_of_rank_in_step(rank, step))
+            if encoded is not None:
+                loss, correct = learner.measure(*_inputs(encoded, task)).numpy().tolist()
+                sums = [sums[0] + loss, sums[1] + correct]
+            keeping.batch_validated()
     loss, correct = learner.ranks.sum(sums)
     return Validation(loss=loss / plan.records, accuracy=correct / plan.records)
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from training.contract.attendance import Attendance
 from training.contract.errors import ContractError
 from training.contract.stops import was_told
+from training.trainer.ranks import check_gpus_used
 
 _WORD_BYTES = 8
 
@@ -115,11 +116,13 @@ def join_ranks() -> Iterator[Ranks]:
     file before the others notice that it is gone.
 
     Raises:
-        ContractError: TensorFlow sees another number of devices than there are ranks.
+        ContractError: TensorFlow can use no GPU of a host that has some, or sees another number of
+            devices than there are ranks.
     """
     tf.get_logger().setLevel(logging.WARNING)  # it remarks on every collective
     rank = int(os.environ.get("RANK", "0"))
     attendance = Attendance.from_environment(rank=rank)
+    check_gpus_used("TensorFlow", uses_one=bool(tf.config.list_physical_devices("GPU")))
     # No timeout of TensorFlow's own: it costs a thread per exchange, which sleeps for that long.
     with attendance.waiting():
         strategy = tf.distribute.MultiWorkerMirroredStrategy()

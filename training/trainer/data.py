@@ -1,6 +1,7 @@
 """The records of a job, one loader per channel, and the refusal of an epoch without steps."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from training.contract.cluster import Cluster
@@ -73,6 +74,22 @@ def _loader_settings(settings: TrainingHyperparameters, *, shuffle: bool) -> Loa
         # The validation uses all records, whatever the training does.
         uneven=settings.uneven if shuffle else "weight",
     )
+
+
+@contextmanager
+def closed(*iterators: object) -> Iterator[None]:
+    """Close iterators, in this order, when the block ends, however it does.
+
+    Those of the data layer have threads, which would read on for a moment. One that is reading when
+    the interpreter ends may abort the process, and a stop would be a failure.
+    """
+    try:
+        yield
+    finally:
+        for each in iterators:
+            close = getattr(each, "close", None)
+            if close is not None:
+                close()
 
 
 def check_plan(plan: EpochPlan, records_before: int) -> None:

@@ -10,7 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from training.checkpoints import Found, Group, JobStoppedError, Keeper, KeeperSettings, Progress
+from training.checkpoints import (
+    CheckpointError,
+    Found,
+    Group,
+    JobStoppedError,
+    Keeper,
+    KeeperSettings,
+    Progress,
+)
 from training.contract.breakpoints import EVALUATION, SAVING, STEP, Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.stops import tell_stop
@@ -93,10 +101,11 @@ class Keeping(Generic[LossT]):
         """Go on from the newest checkpoint; the epochs that are left, the interrupted one first.
 
         Raises:
-            CheckpointError: it is of another training.
+            CheckpointError: it is of another training, or has come further than this one is to.
             StateError: the records of the interrupted epoch are not there any more.
         """
         self._keeper.restore(self._job.found)
+        self._refuse_too_far()
         while self.progress.epoch < self._job.settings.epochs:
             epoch = self.progress.epoch
             if self._keeper.resumed:
@@ -106,6 +115,17 @@ class Keeping(Generic[LossT]):
                 self._kept.begin_epoch()
                 self._seed_epoch(epoch)
             yield epoch
+
+    def _refuse_too_far(self) -> None:
+        """Refuse to call a model one of fewer epochs than it was trained for."""
+        epochs, progress = self._job.settings.epochs, self.progress
+        begun = progress.epoch + (progress.records > 0 or progress.is_trained)
+        if begun > epochs:
+            raise CheckpointError(
+                f"The checkpoint of step {progress.step} in {self._job.folder} has come to epoch "
+                f"{begun}, and epochs is {epochs}. Set it to {begun} or more, or give the new "
+                "training a checkpoint prefix of its own."
+            )
 
     def part_done(self, loss: LossT, batch: Batch | None) -> None:
         """Note a batch that is not the last one of an optimizer update; see `step_done`."""

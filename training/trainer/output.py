@@ -1,4 +1,4 @@
-"""Whether the model can be written, known before hours of training, and said in plain words."""
+"""Whether the results can be written, known before hours of training, and said in plain words."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,13 +14,13 @@ class OutputError(ContractError):
     """A folder of results cannot be written to."""
 
 
-def check_model_folder(folder: Path) -> None:
-    """Write a small file into the folder of the model, and take it away again.
+def check_output_folder(folder: Path, *, what: str = "model") -> None:
+    """Write a small file into a folder of results, and take it away again.
 
     Raises:
         OutputError: that is not possible.
     """
-    with explained(folder):
+    with explained(folder, what=what):
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / _PROBE
         probe.write_bytes(b"evenshard")

@@ -6,6 +6,8 @@ import math
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from training.contract.cluster import Cluster
 from training.contract.hyperparameters import TrainingHyperparameters
@@ -14,6 +16,8 @@ from training.contract.paths import ContainerPaths
 from training.records import EpochPlan, RecordError, RecordLoader
 from training.trainer.output import explained
 from training.trainer.ranks import JobRanks
+
+DATA_REPORT: Final = "data report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,15 +63,20 @@ def check_loss(loss: float, epoch: int, settings: TrainingHyperparameters) -> No
         )
 
 
+def report_folder(paths: ContainerPaths, cluster: Cluster) -> Path:
+    """The folder of this host's data report. One per host: SageMaker merges those of all."""
+    return paths.output_data_dir / cluster.current_host
+
+
 def write_data_report(
     paths: ContainerPaths, cluster: Cluster, train_data: RecordLoader, plan: EpochPlan
 ) -> None:
-    """Say how many records this host has. A folder per host: SageMaker merges all of them.
+    """Say how many records this host has.
 
     Raises:
         OutputError: it cannot be written.
     """
-    folder = paths.output_data_dir / cluster.current_host
+    folder = report_folder(paths, cluster)
     report = {
         "host": cluster.current_host,
         "records": sum(train_data.counts),
@@ -76,6 +85,6 @@ def write_data_report(
         "data_digest": os.environ.get(DATA_DIGEST_VARIABLE),
     }
     text = json.dumps(report, indent=2) + "\n"
-    with explained(folder, what="data report"):
+    with explained(folder, what=DATA_REPORT):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / DATA_REPORT_FILE).write_text(text, encoding="utf-8")

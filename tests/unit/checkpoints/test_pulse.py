@@ -8,6 +8,7 @@ import pytest
 
 from tests.unit.checkpoints.rank_threads import on_ranks
 from training.checkpoints import Group, Orders, Pulse
+from training.checkpoints.pulse import TRAINING, VALIDATION
 
 
 @dataclass
@@ -77,6 +78,34 @@ def test_steps_that_change_their_pace_are_followed(faster: float) -> None:
     alone.exchanges = 0
     take_steps(alone, pulse, 20 * int(10 * faster), step_s=0.1 / faster)
     assert 19 <= alone.exchanges <= 27
+
+
+def test_a_stop_is_noticed_soon_after_steps_that_were_much_shorter() -> None:
+    # Updates of many batches, and a validation whose steps are single ones.
+    alone = Alone()
+    pulse = alone.pulse()
+    for _ in range(2):
+        take_steps(alone, pulse, 40, step_s=5)
+        pulse.ask()
+        pulse.turn_to(VALIDATION)
+        take_steps(alone, pulse, 4000, step_s=0.005)
+        pulse.ask()
+        pulse.turn_to(TRAINING)
+    alone.told = True
+    (noticed,) = take_steps(alone, pulse, 1, step_s=5)
+    assert noticed.stop
+
+
+def test_steps_of_a_kind_go_on_at_their_own_pace() -> None:
+    alone = Alone()
+    pulse = alone.pulse()
+    take_steps(alone, pulse, 5000, step_s=0.001)
+    pulse.turn_to(VALIDATION)
+    take_steps(alone, pulse, 10, step_s=1)
+    pulse.turn_to(TRAINING)
+    alone.exchanges = 0
+    take_steps(alone, pulse, 5000, step_s=0.001)
+    assert 4 <= alone.exchanges <= 6
 
 
 def test_saving_is_due_by_the_clock_and_once() -> None:

@@ -6,16 +6,32 @@ from training.contract.failure import lost_peer, write_failure, write_message
 from training.contract.paths import ContainerPaths
 
 
-def test_failure_keeps_the_first_1024_characters(tmp_path: Path) -> None:
+def test_a_failure_of_1024_characters_is_written_as_it_is(tmp_path: Path) -> None:
     paths = ContainerPaths(tmp_path)
-    write_failure(paths, "ü" * 2000)
+    write_failure(paths, "ü" * 1024)
     assert paths.failure_file.read_text(encoding="utf-8") == "ü" * 1024
 
 
-def test_message_keeps_the_first_1024_bytes_and_whole_characters(tmp_path: Path) -> None:
+def test_a_longer_one_keeps_its_beginning_and_its_end(tmp_path: Path) -> None:
     paths = ContainerPaths(tmp_path)
-    write_message(paths, "x" + "ü" * 2000)
-    assert paths.message_file.read_text(encoding="utf-8") == "x" + "ü" * 511
+    write_failure(paths, "algo-1, rank 0: " + "ü" * 5000 + "OOM when allocating tensor")
+    text = paths.failure_file.read_text(encoding="utf-8")
+    assert len(text) == 1024
+    assert text.startswith("algo-1, rank 0: ü")
+    assert " [...] " in text
+    assert text.endswith("üOOM when allocating tensor")
+
+
+@pytest.mark.parametrize("ahead", ["", "x"])
+def test_a_message_keeps_whole_characters_of_1024_bytes(tmp_path: Path, ahead: str) -> None:
+    paths = ContainerPaths(tmp_path)
+    write_message(paths, ahead + "ü" * 2000 + "!")
+    text = paths.message_file.read_text(encoding="utf-8")
+    assert 1020 <= len(text.encode()) <= 1024
+    assert text.startswith(ahead + "ü" * 300)
+    assert " [...] ü" in text
+    assert text.endswith("ü" * 200 + "!")
+    assert "�" not in text
 
 
 def test_what_is_no_text_is_written_anyway(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from training.pytorch.precision import Precision
 from training.pytorch.random_states import random_states, restore_random_states, seed_epoch
 from training.pytorch.ranks import Ranks
 from training.pytorch.schedule import make_schedule
+from training.pytorch.sharded_checkpoint import write_shards
 from training.pytorch.tasks.text import TextTask
 
 CPU = torch.device("cpu")
@@ -170,3 +171,20 @@ def test_a_bad_loss_is_found_though_the_sum_was_asked_for_before() -> None:
     assert losses.total() == 1.25
     assert losses.first_bad() == 2
     assert losses.first_bad() == NO_TROUBLE
+
+
+@pytest.mark.filterwarnings("ignore:torch.distributed is disabled")  # there are no other ranks
+def test_shards_are_written_again_where_a_lost_job_left_some(tmp_path: Path) -> None:
+    learner = trained(1)
+    first = write_shards(learner, ranks(0), tmp_path)
+    names = [file.name for file in first]
+    assert ".metadata" in names
+    assert any(name.endswith(".distcp") for name in names)
+    for file in first:
+        file.write_bytes(file.read_bytes()[:5])  # torn
+    (tmp_path / "__0_1.distcp").touch()  # more of them
+    (tmp_path / "__1_0.distcp").touch()  # another rank's
+    again = write_shards(learner, ranks(0), tmp_path)
+    assert [file.name for file in again] == names
+    assert all(file.stat().st_size > 5 for file in again)
+    assert (tmp_path / "__1_0.distcp").exists()

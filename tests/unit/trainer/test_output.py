@@ -2,11 +2,11 @@ from pathlib import Path
 
 import pytest
 
-from training.trainer.output import OutputError, check_model_folder, explained
+from training.trainer.output import OutputError, check_output_folder, explained
 
 
 def test_a_folder_that_can_be_written_is_left_as_it_was(tmp_path: Path) -> None:
-    check_model_folder(tmp_path / "model")
+    check_output_folder(tmp_path / "model")
     assert list((tmp_path / "model").iterdir()) == []
 
 
@@ -14,9 +14,15 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     # Nobody may make files there, not even root.
     (tmp_path / "model").symlink_to("/proc")
     with pytest.raises(OutputError) as caught:
-        check_model_folder(tmp_path / "model")
+        check_output_folder(tmp_path / "model")
     assert str(caught.value).startswith(f"The model cannot be written to {tmp_path / 'model'}: [Er")
     assert "It must be a folder that the container's user may write to" in str(caught.value)
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "data").symlink_to("/proc")
+    with pytest.raises(OutputError, match="The data report cannot be written to"):
+        check_output_folder(tmp_path / "data" / "algo-1", what="data report")
 
 
 def test_other_errors_are_not_mistaken_for_it(tmp_path: Path) -> None:

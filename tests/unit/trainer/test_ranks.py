@@ -5,7 +5,7 @@ import pytest
 
 from training.contract.cluster import Cluster
 from training.contract.errors import ContractError
-from training.trainer.ranks import check_world
+from training.trainer.ranks import check_gpus_used, check_world
 
 HOSTS = ("algo-1", "algo-2")
 
@@ -67,3 +67,24 @@ def test_another_number_of_ranks_is_named(said: Sequence[tuple[int, int, int]], 
         check_world(Rank(said), cluster(*HOSTS))
     assert told in str(caught.value)
     assert "Allowed: hosts x devices" in str(caught.value)
+
+
+GPUS_COUNTED = {"SM_NUM_GPUS": "4"}
+
+
+def test_gpus_that_the_library_cannot_use_are_not_passed_over() -> None:
+    with pytest.raises(ContractError, match="This host has 4 GPUs, but torch can use none of them"):
+        check_gpus_used("torch", uses_one=False, environment=GPUS_COUNTED)
+
+
+@pytest.mark.parametrize(
+    ("environment", "uses_one"),
+    [
+        (GPUS_COUNTED, True),
+        ({"SM_NUM_GPUS": "0"}, False),
+        ({}, False),  # started by hand
+        ({**GPUS_COUNTED, "CUDA_VISIBLE_DEVICES": ""}, False),  # hidden on purpose
+    ],
+)
+def test_processors_may_be_asked_for(environment: dict[str, str], *, uses_one: bool) -> None:
+    check_gpus_used("torch", uses_one=uses_one, environment=environment)
