@@ -47,13 +47,13 @@ def main(arguments: Sequence[str]) -> int:
     paths = ContainerPaths.from_environment()
     try:
         quality = _evaluate(paths, _framework(arguments))
+        _write_evaluation(paths, quality)
     except (ContractError, RecordError) as error:
         message, exit_code = f"Evaluation failed: {error}", 1
     except Exception as error:
         write_message(paths, f"Evaluation failed: {type(error).__name__}: {error}")
         raise
     else:
-        _write_evaluation(paths, quality)
         message, exit_code = quality.summary(), 0
     write_message(paths, message)
     _LOG.info("%s", message)

@@ -156,6 +156,15 @@ def test_what_nobody_expected_is_in_the_message_too(
     assert paths.message_file.read_text() == "Evaluation failed: MemoryError: no memory"
 
 
+def test_an_evaluation_that_cannot_be_written_is_in_the_message_too(paths: ContainerPaths) -> None:
+    folder = paths.processing_output("evaluation")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.touch()  # no folder
+    with pytest.raises(OSError, match="evaluation"):
+        main(["pytorch"])
+    assert paths.message_file.read_text().startswith("Evaluation failed: FileExistsError: ")
+
+
 def test_weights_that_are_not_finite(paths: ContainerPaths) -> None:
     folder = paths.base_dir / "unpacked"
     weights = load_file(folder / "model.safetensors")
