@@ -1,11 +1,10 @@
 """What a rank sums up in an epoch, before and after an interruption, on as many ranks or others."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from tests.unit.trainer.toys import Numbers, Rank
 from training.checkpoints import NO_TROUBLE
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.records import EpochPlan, LoaderSettings, RecordLoader, find_shards
@@ -13,51 +12,6 @@ from training.trainer.kept import KeptTraining
 
 RECORDS = 10
 BATCH_SIZE = 2
-
-
-@dataclass
-class Numbers:
-    """Losses that are plain numbers, and no tensors."""
-
-    sum: float = 0.0
-    bad_batch: int = NO_TROUBLE
-
-    def add(self, number: int, loss: float) -> None:
-        self.sum += loss
-        if loss != loss and self.bad_batch == NO_TROUBLE:  # noqa: PLR0124 - only nan differs
-            self.bad_batch = number
-
-    def total(self) -> float:
-        return self.sum
-
-    def total_of_ranks(self) -> float:
-        return self.sum
-
-    def restart(self, total: float) -> None:
-        self.sum = total
-
-    def first_bad(self) -> int:
-        return self.bad_batch
-
-    def write(self, _folder: Path) -> Sequence[Path]:
-        return []
-
-    def read(self, _folder: Path, _ranks: int) -> None:
-        return
-
-
-@dataclass
-class Rank:
-    rank: int
-    world_size: int
-    local_rank: int = field(init=False)
-    local_world_size: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.local_rank, self.local_world_size = self.rank, self.world_size
-
-    def all_gather(self, numbers: Sequence[int]) -> list[list[int]]:
-        raise NotImplementedError
 
 
 @pytest.fixture
