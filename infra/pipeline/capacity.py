@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from infra.section import Section
 
 NVME_FAMILIES = frozenset(
     {"g4dn", "g5", "g6", "g6e", "gr6", "g7", "g7e", "m5d", "c5d", "r5d", "m6id", "c6id", "r6id"}
@@ -36,27 +38,19 @@ MaxPendingSeconds = Annotated[int, Field(ge=1_800, le=LONGEST_JOB_S)]
 """The service model's bounds: half an hour to 28 days."""
 
 
-class OnDemand(BaseModel):
+class OnDemand(Section):
     """Instances at their usual price, started for each job."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
 
     kind: Literal["on-demand"]
     max_pending_s: MaxPendingSeconds
     """Seconds that a job may wait for its instances, 1800..2419200. It is for GPU instances."""
 
 
-class WarmPool(BaseModel):
+class WarmPool(Section):
     """Instances that wait for the next job, and cost money meanwhile.
 
     The account's quota for warm pools is 0 until it is raised. Source: docs/facts.md 6.
     """
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
 
     kind: Literal["warm-pool"]
     keep_alive_s: Annotated[int, Field(ge=1, le=3_600)]
@@ -65,16 +59,12 @@ class WarmPool(BaseModel):
     """Seconds that a job may wait for its instances, 1800..2419200. It is for GPU instances."""
 
 
-class Spot(BaseModel):
+class Spot(Section):
     """Spare instances at a lower price, which may be taken away at any time.
 
     SageMaker then waits for others and starts the job again, which goes on from its checkpoint.
     How long in all is `max_wait_s`; a second limit on the same waiting could only contradict it.
     """
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
 
     kind: Literal["spot"]
     max_wait_s: Annotated[int, Field(ge=60, le=_MOST_S)]

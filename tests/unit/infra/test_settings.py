@@ -4,10 +4,15 @@ import re
 import shutil
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
+from pydantic import BaseModel
 
+from infra.network.settings import NewNetwork
+from infra.pipeline.capacity import OnDemand, Spot, WarmPool
 from infra.pipeline.settings import ExistingImage, TrainingSettings
+from infra.section import Section
 from infra.settings import CONFIG_DIR, Settings, SettingsError, load_settings
 from tests.unit.infra.framework_faults import ECR_IMAGE
 from tests.unit.infra.settings_edits import edited
@@ -40,6 +45,23 @@ def test_settings_are_frozen() -> None:
     settings = load_settings("dev")
     with pytest.raises(ValueError, match="frozen"):
         settings.prefix = "other"  # type: ignore[misc]
+
+
+def _models(model: type[BaseModel]) -> set[type[BaseModel]]:
+    """A settings class and those of all its tables, however deep and in whatever union."""
+    found, left = {model}, [field.annotation for field in model.model_fields.values()]
+    while left:
+        annotation = left.pop()
+        left.extend(get_args(annotation))
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            found |= _models(annotation)
+    return found
+
+
+def test_every_table_is_frozen_and_refuses_what_it_does_not_know() -> None:
+    tables = _models(Settings)
+    assert {OnDemand, Spot, WarmPool, NewNetwork} <= tables
+    assert [table.__name__ for table in tables if not issubclass(table, Section)] == []
 
 
 def test_an_unknown_environment_lists_the_allowed() -> None:
