@@ -43,11 +43,11 @@ class FaultyServer:
         """Replace the rules; the requests so far are forgotten."""
         body = json.dumps([rule.document() for rule in rules]).encode()
         request = urllib.request.Request(f"{self.url}/-/rules", data=body, method="PUT")  # noqa: S310 - our own server
-        urllib.request.urlopen(request, timeout=10).close()  # noqa: S310 - the same
+        urllib.request.urlopen(request, timeout=60).close()  # noqa: S310 - the same
 
     def requests(self, operation: str) -> list[str]:
         """The paths, with queries, of the requests of one kind since the rules were set."""
-        with urllib.request.urlopen(f"{self.url}/-/requests", timeout=10) as answer:  # noqa: S310 - the same
+        with urllib.request.urlopen(f"{self.url}/-/requests", timeout=60) as answer:  # noqa: S310 - the same
             lines: list[str] = json.load(answer)
         return [line.partition(" ")[2] for line in lines if line.startswith(f"{operation} ")]
 

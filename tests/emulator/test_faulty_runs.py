@@ -66,7 +66,7 @@ def simulate(data: str, folder: Path, wrapper: Sequence[str] = ()) -> Ended:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=100,
     )
     assert done.stderr == ""
     document = json.loads(done.stdout)
@@ -106,7 +106,7 @@ def test_an_emulator_killed_while_it_answers_fails_the_job(
     mortal_server.put_shards("bucket", "data/train")
     mortal_server.rules(Rule(operation="GetObject", first=2, keep_bytes=70_000, dies=True))
     ended = simulate("s3://bucket/data/", tmp_path)
-    assert mortal_server.process.wait(timeout=10) == 9
+    assert mortal_server.process.wait(timeout=60) == 9
     assert (ended.code, ended.document["status"]) == (1, "Failed")
     url = f"{mortal_server.url}/bucket/data/train/part-2.jsonl"
     assert ended.reason == (
@@ -142,7 +142,7 @@ def test_credentials_that_have_expired_start_no_run(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=100,
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (

@@ -11,7 +11,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 CODE_ROOT = Path(__file__).resolve().parents[2]
-RUN_LIMIT_S = 100
+RUN_LIMIT_S = 180
 """A process that takes longer hangs."""
 
 

@@ -19,8 +19,8 @@ from training.contract.layout import BREAKPOINTS_VARIABLE
 if TYPE_CHECKING:
     from subprocess import Popen
 
-WAIT_S = 100
-"""Until a training reaches a moment: torch starts in every rank."""
+WAIT_S = 200
+"""Until a training reaches a moment: one that takes longer hangs."""
 STOPPED = re.compile(
     r"stopped because algo-(?:1 and algo-2 were|[12] was) told to; saved at step (\d+)"
 )

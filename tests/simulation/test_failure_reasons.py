@@ -87,7 +87,7 @@ def test_a_stalled_rank_is_named_on_every_host(framework: str, wait_s: int, tmp_
         reached_s.append(time.monotonic())
 
     hosts = interrupt(given, moment(3), note, goes_on=False)
-    assert time.monotonic() - reached_s[0] < wait_s + 20
+    assert time.monotonic() - reached_s[0] < wait_s + 60
     assert [host.exit_code for host in hosts] == [1, 1]
     other, own = failures(hosts)
     assert own == STALLED.format(3, wait_s)
@@ -167,7 +167,7 @@ def test_a_host_that_never_starts_is_named(tmp_path: Path) -> None:
     }
     start_s = time.monotonic()
     with running_launcher(hosts[1][1], environment) as launcher:
-        output, _ = launcher.communicate(timeout=60)
-    assert time.monotonic() - start_s < 30
+        output, _ = launcher.communicate(timeout=100)
+    assert time.monotonic() - start_s < 60
     assert launcher.returncode == 1
     assert "algo-2: algo-1 did not start within 2 s (collective_timeout_s) after algo-2." in output

@@ -88,7 +88,7 @@ def losses(hosts: Sequence[Host]) -> list[str]:
 
 
 def at(point: str, number: int, rank: int = 3) -> Breakpoint:
-    return Breakpoint(id="moment", rank=rank, point=point, number=number)
+    return Breakpoint(id="moment", rank=rank, point=point, number=number, is_of_a_stop=True)
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class Teller:
 
 
 def moment(point: str, number: int | None = None, rank: int = 2) -> Breakpoint:
-    return Breakpoint(id="moment", rank=rank, point=point, number=number)
+    return Breakpoint(id="moment", rank=rank, point=point, number=number, is_of_a_stop=True)
 
 
 def has_checkpoint(hosts: Sequence[Host]) -> bool:

@@ -58,7 +58,7 @@ def last_variables(hosts: Sequence[Host]) -> dict[str, NDArray[np.float64]]:
 
 
 def test_resumed_weights_equal_uninterrupted_ones(tmp_path: Path) -> None:
-    moment = Breakpoint(id="moment", rank=1, point=STEP, number=6)
+    moment = Breakpoint(id="moment", rank=1, point=STEP, number=6, is_of_a_stop=True)
     stopped = interrupt(job(tmp_path / "stopped"), moment, tell_all)
     assert [host.exit_code for host in stopped] == [0, 0], [host.log for host in stopped]
     assert STOPPED.search(stopped[1].log), stopped[1].log

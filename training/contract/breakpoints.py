@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from training.contract.errors import ContractError
 from training.contract.layout import BREAKPOINTS_VARIABLE
+from training.contract.stops import is_stop_of_job
 
 START: Final = "start"
 """The rank runs and has not met the others yet."""
@@ -41,6 +42,9 @@ class Breakpoint:
     """One of POINTS."""
     number: int | None = None
     """Which of them; None: the first that comes."""
+    is_of_a_stop: bool = False
+    """This rank's host is told to stop then. The rank goes on when its launcher has heard it too,
+    or a few fast steps could end the training before."""
 
     def reached_file(self, folder: Path) -> Path:
         """Written by the rank; holds its process id."""
@@ -153,6 +157,8 @@ class Breakpoints:
         draft.write_text(str(os.getpid()), encoding="utf-8")
         draft.replace(file)  # whoever sees it can read it
         while not reached.go_file(self._folder).exists():
+            time.sleep(_POLL_S)
+        while reached.is_of_a_stop and not is_stop_of_job():
             time.sleep(_POLL_S)
 
     def _dawdle(self) -> None:

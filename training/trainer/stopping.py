@@ -4,7 +4,7 @@ import os
 import signal
 from types import FrameType
 
-from training.contract.stops import is_stop_of_job
+from training.contract.stops import is_stop_of_job, was_told
 
 
 class StopFlag:
@@ -23,8 +23,8 @@ class StopFlag:
         signal.signal(signal.SIGTERM, self._remember)
 
     def is_told(self) -> bool:
-        """Whether the signal has come."""
-        return self._is_told
+        """Whether the signal has come, or is on its way down from the launcher."""
+        return self._is_told or was_told()
 
     def _remember(self, number: int, _frame: FrameType | None) -> None:
         if is_stop_of_job():

@@ -24,7 +24,7 @@ from training.contract.breakpoints import Breakpoint, BreakpointPlan
 FULL_DISK_BYTES: Final = 8192
 """No file grows beyond it: what fails has a reason to give, and that must fit somewhere."""
 _SETTLE_S: Final = 1.0
-"""A rank waits so long after a signal, which takes a moment to come down to it."""
+"""A rank without a launcher waits so long after a signal."""
 _RECLAIM_S: Final = 10.0
 """When the others of a spot job are told at the latest, if the reclaimed host does not end."""
 
@@ -154,6 +154,7 @@ class Injector:
                 rank=rank,
                 point=planned.fault.point,
                 number=planned.fault.number,
+                is_of_a_stop=planned.fault.kind in (FaultKind.SIGTERM, FaultKind.SPOT),
             )
             self.breakpoints.append(point)
             self._open[point.id] = planned

@@ -73,19 +73,25 @@ def _call(
             working_directory=code.folder,
             errors=log,
         )
-        timer = threading.Timer(limit_s, process.kill)
+        # Set before the process is killed: whoever sees its end knows why it came.
+        timed_out = threading.Event()
+        timer = threading.Timer(limit_s, _end, (process, timed_out))
         timer.start()
         try:
             reply = _converse(process, request, workspace.store)
         finally:
-            timed_out = not timer.is_alive()
             timer.cancel()
             kill_group(process)
     if reply is not None:
         return reply
-    if timed_out:
+    if timed_out.is_set():
         raise StepFailedError(f"{code.name} took longer than its {limit_s} seconds.")
     raise StepFailedError(f"{code.name} ended without an answer: see {log_file}.")
+
+
+def _end(process: subprocess.Popen[str], timed_out: threading.Event) -> None:
+    timed_out.set()
+    process.kill()
 
 
 def _converse(

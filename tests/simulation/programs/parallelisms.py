@@ -12,7 +12,7 @@ from typing import Any
 
 from safetensors.torch import save_file
 
-from tests.simulation.programs.gloo_threads import write_gloo_threads
+from tests.simulation.programs.gloo_threads import write_gloo_threads_left
 from training.contract.breakpoints import Breakpoints
 from training.contract.hyperparameters import TrainingHyperparameters, parse_training
 from training.pytorch.checkpoint import keep
@@ -85,7 +85,7 @@ def run(settings: TrainingHyperparameters, ranks: Ranks) -> tuple[dict[str, Any]
 def main() -> None:
     """Run all cases in one group of ranks: to start one takes longer than to train."""
     # The first to be registered is the last to be called.
-    atexit.register(write_gloo_threads, "left")
+    atexit.register(write_gloo_threads_left)
     found = {}
     with join_ranks(300) as ranks:
         for name, values in json.loads(os.environ["SM_HP_CASES"]).items():

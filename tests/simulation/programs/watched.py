@@ -11,7 +11,10 @@ from typing import Any
 from unittest import mock
 
 import training.records
-from tests.simulation.programs.gloo_threads import write_gloo_threads
+from tests.simulation.programs.gloo_threads import (
+    write_gloo_threads,
+    write_gloo_threads_left,
+)
 from training.records import RecordLoader, Step, steps_of_epoch
 
 FILE = Path(os.environ["SM_OUTPUT_DATA_DIR"]) / f"steps-of-process-{os.getpid()}.jsonl"
@@ -32,7 +35,7 @@ def watched_steps(loader: RecordLoader, *, epoch: int, **more: Any) -> Iterator[
 
 
 # The first to be registered is the last to be called.
-atexit.register(write_gloo_threads, "left")
+atexit.register(write_gloo_threads_left)
 position = sys.argv.index("--watched")
 program = sys.argv[position + 1]
 del sys.argv[position : position + 2]

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from training.checkpoints import Group
 
-LIMIT_S = 20
+LIMIT_S = 60
 _Result = TypeVar("_Result")
 
 

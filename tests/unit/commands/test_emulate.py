@@ -43,7 +43,7 @@ def test_serves_until_it_is_told_to_end(tmp_path: Path, number: signal.Signals) 
         )
         assert client.list_training_jobs()["TrainingJobSummaries"] == []
         process.send_signal(number)
-        assert process.wait(30) == 130
+        assert process.wait(100) == 130
         assert process.stdout.read() == ""
 
 
@@ -54,7 +54,7 @@ def test_says_what_to_export(tmp_path: Path) -> None:
         exports = [next(line for line in lines if line.startswith("export AWS_ENDPOINT_URL="))]
         process.send_signal(signal.SIGINT)
         exports += [line for line in lines if line.startswith("export ")]
-        assert process.wait(30) == 130
+        assert process.wait(100) == 130
     names = {line.split("=")[0].removeprefix("export ") for line in exports}
     assert {"AWS_ENDPOINT_URL", "AWS_ACCESS_KEY_ID", "AWS_REGION"} <= names
 

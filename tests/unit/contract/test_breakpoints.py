@@ -2,6 +2,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,9 @@ from training.contract.breakpoints import (
     Breakpoints,
 )
 from training.contract.errors import ContractError
-from training.contract.layout import BREAKPOINTS_VARIABLE
+from training.contract.layout import BREAKPOINTS_VARIABLE, TOLD_FILE_VARIABLE
 
-WAIT_S = 10
+WAIT_S = 60
 
 AT_STEP = Breakpoint(id="a", rank=2, point=STEP, number=3)
 
@@ -78,6 +79,34 @@ def test_a_rank_waits_at_its_moment_until_it_may_go_on(tmp_path: Path) -> None:
     AT_STEP.go_file(tmp_path).touch()
     rank.join(WAIT_S)
     assert done == [1, 2, 3, 4, 5]
+
+
+def test_a_rank_of_a_host_that_is_told_to_stop_waits_until_its_launcher_has_heard_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = tmp_path / "told"
+    monkeypatch.setenv(TOLD_FILE_VARIABLE, str(told))
+    moment = replace(AT_STEP, is_of_a_stop=True)
+    breakpoints = breakpoints_of(BreakpointPlan(folder=tmp_path, breakpoints=[moment]), rank=2)
+    rank = threading.Thread(target=breakpoints.reach, args=(STEP, 3))
+    moment.go_file(tmp_path).touch()
+    rank.start()
+    wait_for(moment.reached_file(tmp_path))
+    rank.join(0.1)
+    assert rank.is_alive()
+    told.touch()
+    rank.join(WAIT_S)
+    assert not rank.is_alive()
+
+
+def test_without_a_launcher_the_signal_itself_is_all_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(TOLD_FILE_VARIABLE, raising=False)
+    moment = replace(AT_STEP, is_of_a_stop=True)
+    moment.go_file(tmp_path).touch()
+    breakpoints_of(BreakpointPlan(folder=tmp_path, breakpoints=[moment]), rank=2).reach(STEP, 3)
+    assert moment.reached_file(tmp_path).exists()
 
 
 def test_other_ranks_points_and_numbers_pass(tmp_path: Path) -> None:

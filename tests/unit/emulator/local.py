@@ -49,18 +49,18 @@ class Local:
         )
         return {step["StepName"]: step for step in listed["PipelineExecutionSteps"]}
 
-    def ended(self, arn: str, limit_s: float = 60) -> dict[str, Any]:
+    def ended(self, arn: str, limit_s: float = 100) -> dict[str, Any]:
         """The description of an execution when it is over."""
         return self.wait(arn, *ENDED, limit_s=limit_s)
 
-    def wait(self, arn: str, *statuses: str, limit_s: float = 60) -> dict[str, Any]:
+    def wait(self, arn: str, *statuses: str, limit_s: float = 100) -> dict[str, Any]:
         deadline = time.monotonic() + limit_s
         while (found := self.describe(arn))["PipelineExecutionStatus"] not in statuses:
             assert time.monotonic() < deadline, found
             time.sleep(0.1)
         return found
 
-    def wait_for_step(self, arn: str, name: str, limit_s: float = 60) -> dict[str, Any]:
+    def wait_for_step(self, arn: str, name: str, limit_s: float = 100) -> dict[str, Any]:
         """A step as soon as it has begun."""
         deadline = time.monotonic() + limit_s
         while name not in (steps := self.steps(arn)):

@@ -31,7 +31,7 @@ def test_a_run_whose_reader_leaves_comes_to_its_end(arguments: list[str], tmp_pa
     assert process.stdout is not None
     assert process.stdout.readline().startswith("Pipeline small-pytorch")
     process.stdout.close()
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=100)
     assert errors == ""
     assert process.returncode == 0
     (file,) = (tmp_path / ".evenshard" / "runs").glob("*/result.json")
@@ -49,7 +49,7 @@ def test_exit_codes_stay_when_nobody_reads(
     )
     assert process.stdout is not None
     process.stdout.close()
-    assert process.wait(timeout=60) == code
+    assert process.wait(timeout=100) == code
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")

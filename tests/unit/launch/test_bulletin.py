@@ -7,7 +7,7 @@ import pytest
 
 from training.launcher.bulletin import FAILED, JOINED, Board, Bulletin
 
-LIMIT_S = 10
+LIMIT_S = 60
 LOOPBACK = "127.0.0.1"
 
 

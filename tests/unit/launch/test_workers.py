@@ -13,14 +13,15 @@ import pytest
 from evenshard.repository import ROOT
 from training.launcher.diagnosis import Evidence, collect
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(240)
 
-WAIT_S = 20
+WAIT_S = 100
+"""What takes longer hangs."""
 FAIL = "raise ValueError('no such luck')"
 EXIT_3 = "import sys; sys.exit(3)"
 KILL_ITSELF = "import os; os.kill(os.getpid(), 9)"
 WAIT = (
-    "import os, pathlib, time; pathlib.Path(f'up-{os.environ[\"RANK\"]}').touch(); time.sleep(60)"
+    "import os, pathlib, time; pathlib.Path(f'up-{os.environ[\"RANK\"]}').touch(); time.sleep(600)"
 )
 STUBBORN = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + WAIT
 

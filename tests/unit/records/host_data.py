@@ -121,7 +121,7 @@ class Ranks:
             LostRankError: A rank ended while others were in a collective.
         """
         told: list[Sequence[int]] = [()] * len(self.loaders)
-        meeting = Barrier(len(self.loaders), timeout=30)
+        meeting = Barrier(len(self.loaders), timeout=60)
 
         def as_rank(rank: int) -> T:
             def all_gather(mine: Sequence[int]) -> Sequence[Sequence[int]]:

@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from tests.unit.records import reference_encoding as reference
 from tests.unit.records.host_data import host_loaders, write_shards
+from tests.unit.records.own_threads import OwnThreads
 from training.records import LoaderSettings, RecordError, RecordLoader
 from training.records.encoding import EncodedBatch, NgramEncoder, Ragged, encode_ahead
 from training.records.packed import Packed
@@ -108,14 +109,14 @@ def test_the_state_is_that_after_the_batches_handed_out(tmp_path: Path) -> None:
 
 def test_dropping_it_ends_its_thread(tmp_path: Path) -> None:
     loader = loader_of(write_lines(tmp_path, make_records(5000)), 32)
-    before = threading.active_count()
+    own = OwnThreads()
     epoch = loader.epoch(0)
     encoded = encode_ahead(epoch, ENCODER.bags)
     next(encoded)
-    assert threading.active_count() > before
+    assert own.count() > 0
     del encoded
     epoch.close()
-    assert threading.active_count() == before
+    assert own.count() == 0
 
 
 def test_no_batches_are_encoded_as_none() -> None:

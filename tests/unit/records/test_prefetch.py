@@ -5,6 +5,7 @@ from itertools import islice
 
 import pytest
 
+from tests.unit.records.own_threads import OwnThreads
 from training.records.prefetch import finished_ahead, prefetched
 
 
@@ -34,17 +35,17 @@ class Source:
 
     def wait_until_made(self, made: int) -> None:
         with self.changed:
-            assert self.changed.wait_for(lambda: self.made >= made, timeout=10)
+            assert self.changed.wait_for(lambda: self.made >= made, timeout=60)
 
 
 def test_gives_all_items_in_order_from_one_other_thread() -> None:
     source = Source(100)
-    before = threading.active_count()
+    own = OwnThreads()
     assert list(prefetched(source.items(), ahead=3)) == list(range(100))
     assert len(source.threads) == 1
     assert threading.get_ident() not in source.threads
     assert source.closed.is_set()
-    assert threading.active_count() == before
+    assert own.count() == 0
 
 
 def test_an_empty_source_ends_at_once() -> None:
@@ -105,7 +106,7 @@ def test_raises_the_sources_error_after_the_items_before_it(error: BaseException
 @pytest.mark.parametrize("how", ["close", "drop"])
 def test_stops_and_closes_the_source_when_nobody_wants_more(taken: int, how: str) -> None:
     source = Source(10**9)
-    before = threading.active_count()
+    own = OwnThreads()
     items = prefetched(source.items(), ahead=2)
     assert list(islice(items, taken)) == list(range(taken))
     if how == "close":
@@ -113,22 +114,22 @@ def test_stops_and_closes_the_source_when_nobody_wants_more(taken: int, how: str
     del items
     gc.collect()
     assert source.closed.is_set()
-    assert threading.active_count() == before
+    assert own.count() == 0
 
 
 def test_no_thread_before_the_first_item_is_asked_for() -> None:
-    before = threading.active_count()
+    own = OwnThreads()
     items = prefetched(iter([1]), ahead=1)
-    assert threading.active_count() == before
+    assert own.count() == 0
     del items
 
 
 def test_one_may_feed_another() -> None:
     source = Source(10**9)
-    before = threading.active_count()
+    own = OwnThreads()
     doubled = prefetched((2 * n for n in prefetched(source.items(), ahead=1)), ahead=2)
     assert list(islice(doubled, 50)) == list(range(0, 100, 2))
-    assert threading.active_count() == before + 2
+    assert own.count() == 2
     del doubled
-    assert threading.active_count() == before
+    assert own.count() == 0
     assert source.closed.is_set()

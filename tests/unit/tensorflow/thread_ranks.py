@@ -11,7 +11,7 @@ class ThreadRanks:
     """Ranks that are threads of this process: what of `Ranks` the vocabulary needs."""
 
     def __init__(self, world_size: int) -> None:
-        self._barrier = Barrier(world_size, timeout=30)
+        self._barrier = Barrier(world_size, timeout=60)
         self._told: list[Any] = [None] * world_size
 
     def of_rank(self, rank: int) -> "ThreadRank":
