@@ -19,6 +19,7 @@ from training.contract.layout import PYTORCH
 from training.pytorch.loop import Learner
 from training.pytorch.random_states import random_states, restore_random_states, seed_epoch
 from training.pytorch.ranks import Ranks
+from training.pytorch.schedule import go_on
 from training.pytorch.sharded_checkpoint import read_shards, write_shards
 from training.records import RecordLoader
 from training.trainer.keeping import Keeping, KeptJob
@@ -78,7 +79,7 @@ class LearnerTensors:
         else:
             learner.model.load_state_dict(chief["model"])
             learner.optimizer.load_state_dict(chief["optimizer"])
-        learner.schedule.go_on(chief["schedule"])
+        go_on(learner.schedule, chief["schedule"])
         if chief["scaler"]:  # else it computed without one: mixed_precision=auto asks the GPU
             learner.precision.scaler.load_state_dict(chief["scaler"])
         rank = self._ranks.rank

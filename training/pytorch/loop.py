@@ -15,13 +15,14 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.fsdp import FSDPModule
 from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
 
 from training.pytorch.batch_norm import Statistics
 from training.pytorch.pace import Pace
 from training.pytorch.parallelism import gradients, parallel
 from training.pytorch.precision import Precision
 from training.pytorch.ranks import Ranks
-from training.pytorch.schedule import Schedule, make_schedule
+from training.pytorch.schedule import make_schedule, rate_of
 from training.pytorch.steps import planned_steps
 from training.pytorch.task import Task, new_model
 from training.records import Batch, EpochPlan
@@ -41,7 +42,7 @@ class Learner:
     replica: nn.Module
     """What to call to train it: takes the mean of the ranks' gradients while it goes backward."""
     optimizer: Optimizer
-    schedule: Schedule
+    schedule: LambdaLR
     precision: Precision
     statistics: Statistics
 
@@ -71,12 +72,16 @@ class Learner:
     @property
     def updates(self) -> int:
         """Updates done since the training began."""
-        return self.schedule.updates
+        return self.schedule.last_epoch
 
     @property
     def learning_rate(self) -> float:
         """Of the next update."""
-        return self.schedule.rate_of(self.updates)
+        return self.rate_of(self.updates)
+
+    def rate_of(self, update: int) -> float:
+        """The learning rate of an update, counted from 0."""
+        return rate_of(self.schedule, update)
 
     def update(self) -> None:
         """Take an optimizer's step with the gradients, and forget them."""

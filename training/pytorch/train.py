@@ -94,7 +94,7 @@ def main() -> None:
             host=cluster.current_host,
             breakpoints=breakpoints,
         )
-        report = partial(report_steps, tracker, keeping, learner.schedule.rate_of)
+        report = partial(report_steps, tracker, keeping, learner.rate_of)
         pace = Pace(ranks, settings.log_every_steps, report)
         with keeping.until_stopped():
             for epoch in keeping.epochs():

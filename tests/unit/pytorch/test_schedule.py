@@ -5,8 +5,7 @@ import torch
 from torch import nn
 
 from training.contract.hyperparameters import TrainingHyperparameters
-from training.pytorch.schedule import Schedule, make_schedule
-from training.trainer.updates import LearningRateFactor
+from training.pytorch.schedule import go_on, make_schedule, rate_of
 
 
 def rates(total_updates: int, **values: object) -> list[float]:
@@ -17,7 +16,7 @@ def rates(total_updates: int, **values: object) -> list[float]:
     found = []
     for _ in range(total_updates + 1):
         found.append(float(optimizer.param_groups[0]["lr"]))
-        assert found[-1] == schedule.rate_of(schedule.updates)
+        assert found[-1] == rate_of(schedule, schedule.last_epoch)
         optimizer.step()
         schedule.step()
     return found
@@ -57,37 +56,26 @@ def test_a_training_that_goes_on_with_more_epochs_comes_to_its_own_end() -> None
     for _ in range(4):
         before.step()
         shorter.step()
-    longer.go_on(shorter.state_dict())
-    assert longer.updates == 4
+    go_on(longer, shorter.state_dict())
+    assert longer.last_epoch == 4
     assert now.param_groups[0]["lr"] == rates(8, schedule="cosine")[4]
     now.step()
     longer.step()
     assert now.param_groups[0]["lr"] == rates(8, schedule="cosine")[5]
 
 
-def test_checkpoints_with_a_schedule_of_torch_are_gone_on_with() -> None:
-    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.5)
-    factor = LearningRateFactor(schedule="cosine", warmup_steps=0, total_steps=8)
-    torchs = torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
-    for _ in range(5):
-        optimizer.step()
-        torchs.step()
-    now = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=0.5)
-    ours = Schedule(now, factor)
-    now.load_state_dict(optimizer.state_dict())
-    ours.go_on(torchs.state_dict())
-    assert now.param_groups[0]["lr"] == ours.rate_of(5) == torchs.get_last_lr()[0]
-
-
 def test_every_group_keeps_its_share_and_a_tensor_stays_the_same_one() -> None:
+    settings = TrainingHyperparameters(learning_rate=0.5, schedule="cosine")
     captured = torch.tensor(0.5)
     groups = [
         {"params": nn.Linear(1, 1).parameters(), "lr": captured},
         {"params": nn.Linear(1, 1).parameters(), "lr": 0.25},
     ]
     optimizer = torch.optim.AdamW(groups)
-    schedule = Schedule(optimizer, lambda update: 1 / (1 + update))
+    schedule = make_schedule(settings, optimizer, 4)
+    optimizer.step()
     schedule.step()
+    go_on(schedule, {**schedule.state_dict(), "last_epoch": 2})
     assert optimizer.param_groups[0]["lr"] is captured
-    assert captured.item() == 0.25
-    assert optimizer.param_groups[1]["lr"] == 0.125
+    assert captured.item() == pytest.approx(0.25)
+    assert optimizer.param_groups[1]["lr"] == pytest.approx(0.125)
