@@ -29,7 +29,6 @@ _REGION_VARIABLES: Final = (
     "AMAZON_DEFAULT_REGION",
 )
 """In the order in which the CDK command line asks them; boto3 knows the third one only."""
-_CDK_DEFAULT_REGION: Final = "us-east-1"
 Client = Any
 """Of boto3; its stubs for these services are not worth a dependency."""
 
@@ -56,10 +55,19 @@ def session_of(settings: Settings, variables: Mapping[str, str]) -> boto3.Sessio
     Args:
         settings: whose region counts, where they have one.
         variables: of the environment.
+
+    Raises:
+        OwnershipError: nothing names a region.
     """
     named = (variables.get(name) for name in _REGION_VARIABLES)
     region = settings.target.region or next((one for one in named if one), None)
-    region = region or boto3.Session().region_name or _CDK_DEFAULT_REGION
+    region = region or boto3.Session().region_name
+    if region is None:
+        # Here boto3 and the CDK part: it goes on to ask another profile and EC2.
+        raise OwnershipError(
+            "nothing names a region, and the CDK would guess one. Set AWS_REGION, the profile's "
+            "region or target.region."
+        )
     return boto3.Session(region_name=region)
 
 
@@ -114,7 +122,7 @@ def check_stacks(cloudformation: Client, settings: Settings, place: Place) -> li
     return found
 
 
-def left_behind(settings: Settings, stacks: list[str]) -> str:
+def left_behind(settings: Settings, stacks: list[str], place: Place) -> str:
     """A line about what the CDK would leave, and what it costs; empty where there is nothing."""
     network = f"{settings.prefix}-network"
     if network not in stacks or not isinstance(settings.network, NoNetwork):
@@ -122,7 +130,7 @@ def left_behind(settings: Settings, stacks: list[str]) -> str:
     return (
         f"{network} is there, of which the settings say nothing: the CDK leaves it alone, and its "
         "endpoints cost money by the hour. When the others are deployed or gone: "
-        f"aws cloudformation delete-stack --stack-name {network}\n"
+        f"aws cloudformation delete-stack --region {place.region} --stack-name {network}\n"
     )
 
 
@@ -149,8 +157,8 @@ def main(arguments: list[str]) -> int:
     except SettingsError as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    session = session_of(settings, os.environ)
     try:
+        session = session_of(settings, os.environ)
         place = place_of(session, settings)
         found = check_stacks(session.client("cloudformation"), settings, place)
     except (OwnershipError, ClientError, BotoCoreError) as error:
@@ -158,7 +166,7 @@ def main(arguments: list[str]) -> int:
         return 1
     exists = f"exists: {', '.join(found)}" if found else "is new there"
     sys.stdout.write(f"{settings.prefix} in {place.words()} {exists}\n")
-    sys.stdout.write(left_behind(settings, found))
+    sys.stdout.write(left_behind(settings, found, place))
     return 0
 
 

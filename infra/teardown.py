@@ -21,6 +21,9 @@ _POLL_S = 15
 _STOP_LIMIT_S = 1_800
 _EXECUTING = "Executing"
 _ALIVE = (_EXECUTING, "Stopping")
+_NOT_THE_STACK_S = ("CREATE_FAILED", "DELETE_COMPLETE", "DELETE_SKIPPED")
+"""States of resources. What could not be made may be another's, of the same name; what deletion
+left out was to stay."""
 Client = Any
 """Of boto3; its stubs for these services are not worth a dependency."""
 
@@ -68,11 +71,13 @@ def contents(settings: Settings, clients: Clients) -> Contents:
         identifier.rpartition("/")[2]
         for identifier in training.get("AWS::SageMaker::ModelPackageGroup", ())
     )
-    data = _data_bucket(clients.cloudformation, f"{settings.prefix}-storage") if storage else ()
+    held = storage.get("AWS::S3::Bucket", ())
+    data = _data_bucket(clients.cloudformation, f"{settings.prefix}-storage") if held else ()
     return Contents(
         pipelines=pipelines,
         model_package_groups=groups,
-        buckets=() if settings.storage.retain_data else data,
+        # An output may outlive its bucket, where the stack is deleted in part.
+        buckets=() if settings.storage.retain_data else tuple(one for one in data if one in held),
         executions=tuple(arn for arn, _ in _running(clients.sagemaker, pipelines)),
         model_packages=tuple(_versions(clients.sagemaker, groups)),
     )
@@ -90,7 +95,8 @@ def empty(found: Contents, clients: Clients, *, sleep: Callable[[float], None]) 
         TimeoutError: executions were told to stop and still run after half an hour.
     """
     _stop(found.pipelines, clients.sagemaker, sleep)
-    for arn in found.model_packages:
+    # An execution may have registered one more before it stopped.
+    for arn in list(_versions(clients.sagemaker, found.model_package_groups)):
         clients.sagemaker.delete_model_package(ModelPackageName=arn)
     for bucket in found.buckets:
         _empty_bucket(clients.s3, bucket)
@@ -104,7 +110,7 @@ def _resources(cloudformation: Client, stack: str) -> dict[str, list[str]]:
         for page in pages:
             for resource in page["StackResourceSummaries"]:
                 identifier = resource.get("PhysicalResourceId")
-                if identifier and resource["ResourceStatus"] != "DELETE_COMPLETE":
+                if identifier and resource["ResourceStatus"] not in _NOT_THE_STACK_S:
                     found.setdefault(resource["ResourceType"], []).append(identifier)
     except ClientError as error:
         if error.response["Error"]["Code"] != "ValidationError":  # there is no such stack
@@ -194,7 +200,7 @@ def _teardown(settings: Settings) -> int:
     stacks = check_stacks(clients.cloudformation, settings, place)
     found = contents(settings, clients)
     sys.stdout.write(f"To delete {settings.prefix} in {place.words()}:\n{found.words()}\n")
-    sys.stdout.write(left_behind(settings, stacks))
+    sys.stdout.write(left_behind(settings, stacks, place))
     if input(f"Type {settings.prefix} to go on: ") != settings.prefix:
         sys.stdout.write("Nothing was deleted.\n")
         return 1

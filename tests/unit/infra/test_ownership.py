@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from infra import ownership
+from infra import ownership, teardown
 from infra.ownership import OwnershipError, Place, check_stacks, place_of, session_of
 from infra.settings import Settings, load_settings
 
@@ -91,7 +91,6 @@ def test_a_denied_question_is_no_answer(cloudformation: Stubber) -> None:
         # boto3 by itself would take the second one, where the CDK takes the first.
         ({}, {"AWS_REGION": "eu-west-1", "AWS_DEFAULT_REGION": "us-east-2"}, "eu-west-1"),
         ({}, {"AWS_REGION": "", "AWS_DEFAULT_REGION": "us-east-2"}, "us-east-2"),
-        ({}, {}, "us-east-1"),
     ],
 )
 def test_the_region_is_the_one_that_the_cdk_deploys_to(
@@ -103,6 +102,19 @@ def test_the_region_is_the_one_that_the_cdk_deploys_to(
     monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
     assert session_of(settings(**target), variables).region_name == region
+
+
+def test_without_a_region_nothing_is_guessed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The CDK goes on to ask another profile, and EC2: stacks there would be changed unasked.
+    for name in (*ownership._REGION_VARIABLES, "AWS_PROFILE", "AWS_DEFAULT_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
+    assert ownership.main(["dev"]) == 1
+    assert "nothing names a region" in capsys.readouterr().err
+    assert teardown.main(["dev"]) == 1
 
 
 class Session:
@@ -136,6 +148,12 @@ def test_a_region_that_lacks_services_must_be_named(
         place_of(session, settings())
 
 
+def test_a_region_that_is_not_known_yet_is_let_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    session: Any = Session()
+    monkeypatch.setattr(Session, "region_name", "eu-north-9")
+    assert place_of(session, settings()).region == "eu-north-9"
+
+
 def test_a_network_that_the_settings_have_no_more_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -144,8 +162,10 @@ def test_a_network_that_the_settings_have_no_more_is_told(
     monkeypatch.setattr(ownership, "session_of", lambda _settings, _variables: session)
     monkeypatch.setattr(ownership, "check_stacks", lambda *_: ["evenshard-dev-network"])
     assert ownership.main(["dev"]) == 0
-    assert "delete-stack --stack-name evenshard-dev-network\n" in capsys.readouterr().out
-    assert ownership.left_behind(load_settings("prod"), ["evenshard-prod-network"]) == ""
+    # One prefix may be in several regions, and the command line's own may be another.
+    command = "delete-stack --region eu-west-1 --stack-name evenshard-dev-network\n"
+    assert command in capsys.readouterr().out
+    assert ownership.left_behind(load_settings("prod"), ["evenshard-prod-network"], HERE) == ""
 
 
 def test_says_where(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

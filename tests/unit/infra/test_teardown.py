@@ -1,6 +1,7 @@
 """What `make destroy` deletes before the stacks."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -53,14 +54,14 @@ def stubs() -> Iterator[Stubs]:
         stub.assert_no_pending_responses()
 
 
-def resources(*found: tuple[str, str]) -> dict[str, Any]:
+def resources(*found: tuple[str, str], status: str = "CREATE_COMPLETE") -> dict[str, Any]:
     return {
         "StackResourceSummaries": [
             {
                 "LogicalResourceId": f"R{number}",
                 "ResourceType": kind,
                 "PhysicalResourceId": identifier,
-                "ResourceStatus": "CREATE_COMPLETE",
+                "ResourceStatus": status,
                 "LastUpdatedTimestamp": "2026-01-01",
             }
             for number, (kind, identifier) in enumerate(found)
@@ -75,6 +76,43 @@ def executions(*statuses: str) -> dict[str, Any]:
             for number, one in enumerate(statuses)
         ]
     }
+
+
+def queue_outputs(stubs: Stubs) -> None:
+    """Queue the names of the storage stack's buckets."""
+    stubs.of["cloudformation"].add_response(
+        "describe_stacks",
+        {
+            "Stacks": [
+                {
+                    "StackName": "evenshard-dev-storage",
+                    "CreationTime": "2026-01-01",
+                    "StackStatus": "CREATE_COMPLETE",
+                    "Outputs": [
+                        {"OutputKey": "DataBucketName", "OutputValue": "data"},
+                        {"OutputKey": "AccessLogsBucketName", "OutputValue": "logs"},
+                    ],
+                }
+            ]
+        },
+    )
+
+
+def queue_versions(stubs: Stubs) -> None:
+    """Queue the one version of the group."""
+    stubs.of["sagemaker"].add_response(
+        "list_model_packages",
+        {
+            "ModelPackageSummaryList": [
+                {
+                    "ModelPackageArn": VERSION,
+                    "CreationTime": "2026-01-01",
+                    "ModelPackageStatus": "Completed",
+                }
+            ]
+        },
+        {"ModelPackageGroupName": "evenshard-dev-pytorch"},
+    )
 
 
 def queue_lookup(stubs: Stubs) -> None:
@@ -97,37 +135,11 @@ def queue_lookup(stubs: Stubs) -> None:
         resources(("AWS::S3::Bucket", "data"), ("AWS::S3::Bucket", "logs")),
         {"StackName": "evenshard-dev-storage"},
     )
-    stacks.add_response(
-        "describe_stacks",
-        {
-            "Stacks": [
-                {
-                    "StackName": "evenshard-dev-storage",
-                    "CreationTime": "2026-01-01",
-                    "StackStatus": "CREATE_COMPLETE",
-                    "Outputs": [
-                        {"OutputKey": "DataBucketName", "OutputValue": "data"},
-                        {"OutputKey": "AccessLogsBucketName", "OutputValue": "logs"},
-                    ],
-                }
-            ]
-        },
+    queue_outputs(stubs)
+    stubs.of["sagemaker"].add_response(
+        "list_pipeline_executions", executions("Executing", "Succeeded")
     )
-    sagemaker = stubs.of["sagemaker"]
-    sagemaker.add_response("list_pipeline_executions", executions("Executing", "Succeeded"))
-    sagemaker.add_response(
-        "list_model_packages",
-        {
-            "ModelPackageSummaryList": [
-                {
-                    "ModelPackageArn": VERSION,
-                    "CreationTime": "2026-01-01",
-                    "ModelPackageStatus": "Completed",
-                }
-            ]
-        },
-        {"ModelPackageGroupName": "evenshard-dev-pytorch"},
-    )
+    queue_versions(stubs)
 
 
 def test_finds_what_blocks_a_deletion(stubs: Stubs) -> None:
@@ -142,6 +154,32 @@ def test_retained_data_is_left_alone(stubs: Stubs) -> None:
     found = contents(type(load_settings("dev")).model_validate(values), stubs.clients)
     assert found.buckets == ()
     assert "every version" not in found.words()
+
+
+@pytest.mark.parametrize("status", ["CREATE_FAILED", "DELETE_COMPLETE", "DELETE_SKIPPED"])
+def test_what_is_not_the_stack_s_is_left_alone(stubs: Stubs, status: str) -> None:
+    """A stack that failed half-way may name things that others made, or that are gone."""
+    stacks = stubs.of["cloudformation"]
+    stacks.add_response(
+        "list_stack_resources",
+        resources(
+            ("AWS::SageMaker::Pipeline", "evenshard-dev-pytorch"),
+            ("AWS::SageMaker::ModelPackageGroup", "evenshard-dev-pytorch"),
+            status=status,
+        ),
+    )
+    stacks.add_response(
+        "list_stack_resources", resources(("AWS::S3::Bucket", "data"), status=status)
+    )
+    assert contents(load_settings("dev"), stubs.clients) == Contents()
+
+
+def test_an_output_may_outlive_its_bucket(stubs: Stubs) -> None:
+    stacks = stubs.of["cloudformation"]
+    stacks.add_client_error("list_stack_resources", "ValidationError")
+    stacks.add_response("list_stack_resources", resources(("AWS::S3::Bucket", "logs")))
+    queue_outputs(stubs)
+    assert contents(load_settings("dev"), stubs.clients).buckets == ()
 
 
 def test_what_is_not_deployed_holds_nothing(stubs: Stubs) -> None:
@@ -160,6 +198,8 @@ def test_stops_waits_deletes_versions_and_empties(stubs: Stubs) -> None:
     )
     sagemaker.add_response("list_pipeline_executions", executions("Stopping"))
     sagemaker.add_response("list_pipeline_executions", executions("Stopped"))
+    # Registered by the execution, after it was told to stop.
+    queue_versions(stubs)
     sagemaker.add_response("delete_model_package", {}, {"ModelPackageName": VERSION})
     s3.add_response(
         "list_object_versions",
@@ -184,7 +224,8 @@ def test_stops_waits_deletes_versions_and_empties(stubs: Stubs) -> None:
         },
     )
     slept: list[float] = []
-    empty(FOUND, stubs.clients, sleep=slept.append)
+    found = replace(FOUND, model_packages=())
+    empty(found, stubs.clients, sleep=slept.append)
     assert slept == [15, 15]
 
 
@@ -253,7 +294,7 @@ def test_asks_first(
     assert "1 running execution(s) will be stopped" in said
     assert "every version of every object in data" in said
     # dev has no network: `cdk destroy` knows nothing of a stack from before.
-    assert "aws cloudformation delete-stack --stack-name evenshard-dev-network" in said
+    assert "delete-stack --region eu-west-1 --stack-name evenshard-dev-network" in said
 
 
 def test_what_is_not_ours_is_not_touched(
