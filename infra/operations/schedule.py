@@ -18,18 +18,20 @@ class _Field:
     most: int
     words: tuple[str, ...] = ()
     """That may stand for numbers."""
-    alone: str = r"\*"
-    """Pattern of what may stand in place of numbers."""
+    alone: str = ""
+    """Pattern of what may stand in place of a list."""
 
     def takes(self, given: str) -> bool:
         """Whether it is a list of values, ranges and steps such as this field has."""
+        if self.alone and re.fullmatch(self.alone, given):
+            return True
         return all(map(self._takes, given.split(",")))
 
     def _takes(self, part: str) -> bool:
         value, slash, step = part.partition("/")
         if slash and not re.fullmatch(r"[1-9][0-9]*", step):
             return False
-        if re.fullmatch(self.alone, value):
+        if value == "*":
             return True
         ends = [self._number(one) for one in value.split("-")]
         numbers = [one for one in ends if one is not None]
@@ -50,14 +52,16 @@ _DAYS: Final = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _FIELDS: Final = (
     _Field(name="minutes", least=0, most=59),
     _Field(name="hours", least=0, most=23),
-    _Field(name="the day of the month", least=1, most=31, alone=r"\*|\?|L|LW|[1-3]?[0-9]W"),
+    _Field(
+        name="the day of the month", least=1, most=31, alone=r"\?|L|LW|([1-9]|[12][0-9]|3[01])W"
+    ),
     _Field(name="the month", least=1, most=12, words=_MONTHS),
     _Field(
         name="the day of the week",
         least=1,
         most=7,
         words=_DAYS,
-        alone=rf"\*|\?|L|[1-7]L|([1-7]|{'|'.join(_DAYS)})#[1-5]",
+        alone=rf"\?|L|[1-7]L|([1-7]|{'|'.join(_DAYS)})#[1-5]",
     ),
     _Field(name="the year", least=1970, most=2199),
 )

@@ -8,6 +8,8 @@ from infra.operations.schedule import checked_schedule
 from infra.section import NamedOnce, Section
 
 _RUNBOOK = "docs/operations.md"
+_ADDRESS = r"^https://[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+$"
+"""What may be in a URL: EventBridge would take `<a>` for a value of the event."""
 Framework = Literal["pytorch", "tensorflow"]
 Frameworks = Annotated[tuple[Framework, ...], Field(strict=False), NamedOnce]
 EmailAddress = Annotated[
@@ -45,7 +47,7 @@ class NotificationSettings(Section):
 
     emails: Annotated[tuple[EmailAddress, ...], Field(max_length=20, strict=False), NamedOnce]
     """Each must confirm once. May be empty: then subscribe to the topic in another way."""
-    runbook: Annotated[str, Field(pattern=r"^https://[!-~]+$", max_length=500)] | None = None
+    runbook: Annotated[str, Field(pattern=_ADDRESS, max_length=500)] | None = None
     """Address of docs/operations.md for those who are called, https://...: every message and alarm
     names it. Left out: its path in the repository."""
 

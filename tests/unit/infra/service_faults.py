@@ -27,6 +27,9 @@ SCHEDULES: Final = {
     "cron(, 3 ? * MON *)": "',' is no value for minutes",
     "cron(5-1 3 ? * MON *)": "'5-1' is no value for minutes",
     "cron(0 3 ? JAN-13 MON *)": "'JAN-13' is no value for the month",
+    "cron(0 3 ?,1 * ? *)": "'?,1' is no value for the day of the month",
+    "cron(0 3 39W * ? *)": "'39W' is no value for the day of the month",
+    "cron(0 3 ? * ?/2 *)": "'?/2' is no value for the day of the week",
     "CRON(0 3 ? * MON *)": "is no schedule",
 }
 
@@ -88,6 +91,7 @@ SERVICE_FAULTS: Final = (
     ),
     ('notifications.runbook = "docs/operations.md"', "notifications.runbook", "match pattern"),
     ('notifications.runbook = "https://x/a b"', "notifications.runbook", "match pattern"),
+    ('notifications.runbook = "https://x/<a>"', "notifications.runbook", "match pattern"),
     ('notifications.emails = ["a@b..de"]', "notifications.emails.0", "match pattern"),
     ('notifications.emails = ["<a@b.de>"]', "notifications.emails.0", "match pattern"),
     (f'{NEW_NETWORK}\nnetwork.cidr = "127.0.0.0/16"', "network.new.cidr", "private addresses"),
