@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from infra.ownership import STACKS
 from tests.synth.conftest import Assembly
 
 pytestmark = pytest.mark.timeout(300)
@@ -18,6 +19,11 @@ def test_it_synthesizes_under_its_own_names(prod_assembly: Assembly) -> None:
     text = (prod_assembly.path / "manifest.json").read_text()
     assert "evenshard-prod-storage" in text
     assert "evenshard-dev" not in text
+
+
+def test_its_stacks_are_those_whose_owner_is_asked_for(prod_assembly: Assembly) -> None:
+    # And before they are deleted: one that is not in the list would be deleted whoever's it is.
+    assert set(prod_assembly.templates()) == {f"evenshard-prod-{one}" for one in STACKS}
 
 
 def test_data_survives_its_stack(prod_assembly: Assembly) -> None:
