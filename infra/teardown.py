@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,7 +100,18 @@ def empty(found: Contents, clients: Clients, *, sleep: Callable[[float], None]) 
     for arn in list(_versions(clients.sagemaker, found.model_package_groups)):
         clients.sagemaker.delete_model_package(ModelPackageName=arn)
     for bucket in found.buckets:
-        _empty_bucket(clients.s3, bucket)
+        with _deleted_by_hand("NoSuchBucket"):
+            _empty_bucket(clients.s3, bucket)
+
+
+@contextmanager
+def _deleted_by_hand(code: str) -> Iterator[None]:
+    """Pass over what the stack has and the service, by this error, has no more."""
+    try:
+        yield
+    except ClientError as error:
+        if error.response["Error"]["Code"] != code:
+            raise
 
 
 def _resources(cloudformation: Client, stack: str) -> dict[str, list[str]]:
@@ -131,12 +143,13 @@ def _data_bucket(cloudformation: Client, stack: str) -> tuple[str, ...]:
 def _running(sagemaker: Client, pipelines: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """ARN and status."""
     for name in pipelines:
-        pages = sagemaker.get_paginator("list_pipeline_executions").paginate(PipelineName=name)
-        for page in pages:
-            for execution in page["PipelineExecutionSummaries"]:
-                status = execution["PipelineExecutionStatus"]
-                if status in _ALIVE:
-                    yield execution["PipelineExecutionArn"], status
+        with _deleted_by_hand("ResourceNotFound"):
+            pages = sagemaker.get_paginator("list_pipeline_executions").paginate(PipelineName=name)
+            for page in pages:
+                for execution in page["PipelineExecutionSummaries"]:
+                    status = execution["PipelineExecutionStatus"]
+                    if status in _ALIVE:
+                        yield execution["PipelineExecutionArn"], status
 
 
 def _versions(sagemaker: Client, groups: tuple[str, ...]) -> Iterator[str]:

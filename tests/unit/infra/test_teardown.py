@@ -7,6 +7,7 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
 
 from infra import teardown
@@ -253,6 +254,19 @@ def test_nothing_is_deleted_while_something_runs(
     for _ in range(2):
         sagemaker.add_response("list_pipeline_executions", executions("Stopping"))
     with pytest.raises(TimeoutError, match="nothing was deleted"):
+        empty(FOUND, stubs.clients, sleep=lambda _seconds: None)
+
+
+def test_what_was_deleted_by_hand_is_passed_over(stubs: Stubs) -> None:
+    stubs.of["sagemaker"].add_client_error("list_pipeline_executions", "ResourceNotFound")
+    stubs.of["s3"].add_client_error("list_object_versions", "NoSuchBucket")
+    found = Contents(pipelines=("evenshard-dev-pytorch",), buckets=("data",))
+    empty(found, stubs.clients, sleep=lambda _seconds: None)
+
+
+def test_a_denied_list_is_no_empty_one(stubs: Stubs) -> None:
+    stubs.of["sagemaker"].add_client_error("list_pipeline_executions", "AccessDeniedException")
+    with pytest.raises(ClientError, match="AccessDenied"):
         empty(FOUND, stubs.clients, sleep=lambda _seconds: None)
 
 
