@@ -24,7 +24,7 @@ STATEFUL: Final = {
 }
 """Whose loss nobody would want: data, models, logs, subscriptions."""
 
-HARMLESS: Final[dict[str, dict[str, Any]]] = {
+CHANGES: Final[dict[str, dict[str, Any]]] = {
     "data is not retained": {"storage.retain_data": False},
     "shorter lives": {"storage.old_versions_days": 1, "storage.checkpoints_days": 1},
     "logs": {"preflight.log_days": 7, "storage.access_logs_days": 7},
@@ -40,6 +40,8 @@ HARMLESS: Final[dict[str, dict[str, Any]]] = {
     "capacity": {"training.capacity": {"kind": "spot", "max_wait_s": 400_000}},
     "no network": {"network": NO_NETWORK},
     "imported network": {"network": IMPORTED_NETWORK},
+    "fewer zones": {"network.zones": 1},
+    "fewer endpoints": {"network.interface_endpoints": ()},
     "another image": {
         "pytorch.image": {
             "kind": "build",
@@ -47,6 +49,8 @@ HARMLESS: Final[dict[str, dict[str, Any]]] = {
         }
     },
 }
+REFUSED: Final = {"imported network", "fewer zones"}
+"""docs/operations.md, "Change", says the way around."""
 
 
 @cache
@@ -80,19 +84,37 @@ def lost(old: Assembly, new: Assembly) -> Iterator[str]:
                 yield f"{stack} {kind}"
 
 
+def refused(old: Assembly, new: Assembly) -> set[str]:
+    """Stacks without an export that a deployed stack imports. Source: docs/facts.md 8."""
+    imported = json.dumps(list(old.templates().values()))
+    after: Mapping[str, Any] = new.templates()
+    return {
+        stack
+        for stack, template in old.templates().items()
+        for name in exports(template) - exports(after.get(stack, template))
+        if json.dumps({"Fn::ImportValue": name}) in imported
+    }
+
+
+def exports(template: Mapping[str, Any]) -> set[str]:
+    outputs = template.get("Outputs", {}).values()
+    return {one["Export"]["Name"] for one in outputs if "Export" in one}
+
+
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Assembly:
     return synthesized(settings_with({}, environment="prod"), tmp_path_factory.mktemp("deployed"))
 
 
-@pytest.mark.parametrize("what", HARMLESS)
+@pytest.mark.parametrize("what", CHANGES)
 def test_a_changed_setting_makes_nothing_anew(
     deployed: Assembly, what: str, tmp_path: Path
 ) -> None:
-    changed = synthesized(settings_with(HARMLESS[what], environment="prod"), tmp_path)
+    changed = synthesized(settings_with(CHANGES[what], environment="prod"), tmp_path)
     # The network's own log goes with the network.
-    network = {"evenshard-prod-network AWS::Logs::LogGroup"} if "network" in HARMLESS[what] else ()
+    network = {"evenshard-prod-network AWS::Logs::LogGroup"} if "network" in CHANGES[what] else ()
     assert set(lost(deployed, changed)) == set(network)
+    assert refused(deployed, changed) == ({"evenshard-prod-network"} if what in REFUSED else set())
 
 
 def test_what_would_be_lost_is_seen(deployed: Assembly, tmp_path: Path) -> None:
