@@ -6,14 +6,16 @@ names that the contract gives to files, channels and moments.
 
 import ast
 import dataclasses
+import inspect
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from evenshard.repository import ROOT
 from training.contract import breakpoints, layout, metrics
-from training.contract.bounds import Range
+from training.contract.bounds import Form, Range
 from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import FRAMEWORKS
 
@@ -44,7 +46,7 @@ def tables() -> str:
     """Everything between the markers."""
     parts = (
         "## Hyperparameters",
-        _table(("name", "allowed", "default", *FRAMEWORKS), _hyperparameters()),
+        _table(("name", "allowed", "default", *FRAMEWORKS, "meaning"), _hyperparameters()),
         "## Metrics",
         _table(("key", "metric", *FRAMEWORKS), _metrics()),
         "## Behaviours",
@@ -63,21 +65,39 @@ def used_hyperparameters(framework: str) -> set[str]:
 def _hyperparameters() -> Iterator[Sequence[str]]:
     hints = get_type_hints(TrainingHyperparameters, include_extras=True)
     used = {framework: used_hyperparameters(framework) for framework in FRAMEWORKS}
+    meanings = _meanings()
     for field in dataclasses.fields(TrainingHyperparameters):
         yield (
             f"`{field.name}`",
             _allowed(hints[field.name]),
             f"`{field.default}`",
             *(_mark(field.name in used[framework]) for framework in FRAMEWORKS),
+            meanings[field.name],
         )
+
+
+def _meanings() -> dict[str, str]:
+    """What stands below each hyperparameter in its source, on one line."""
+    module = ast.parse(Path(inspect.getfile(TrainingHyperparameters)).read_text(encoding="utf-8"))
+    name = TrainingHyperparameters.__name__
+    (found,) = (n for n in module.body if isinstance(n, ast.ClassDef) and n.name == name)
+    return {
+        ast.unparse(field.target): " ".join(text.value.value.split())
+        for field, text in pairwise(found.body)
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and isinstance(text.value.value, str)
+    }
 
 
 def _allowed(hint: Any) -> str:  # noqa: ANN401 - a type hint has no narrower type
     kind, *extras = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     if get_origin(kind) is Literal:
         return " or ".join(f"`{value}`" for value in get_args(kind))
+    forms = [str(extra) for extra in extras if isinstance(extra, Form)]
     limits = [str(extra) for extra in extras if isinstance(extra, Range)]
-    return " ".join([kind.__name__, *limits])
+    return " ".join(forms or [kind.__name__, *limits])
 
 
 def _metrics() -> Iterator[Sequence[str]]:
