@@ -56,7 +56,7 @@ def _known_region(given: str) -> str:
 
 
 class TargetSettings(Section):
-    """Account and region. Left out, one template fits all of a partition's."""
+    """Account and region. Left out, one template fits all regions that know all of its types."""
 
     account: Annotated[str, Field(pattern=r"^[0-9]{12}$")] | None = None
     """12 digits."""

@@ -62,6 +62,34 @@ def test_decisions_are_numbered_without_gaps() -> None:
     assert numbers == [str(number) for number in range(1, len(numbers) + 1)]
 
 
+CITING = [path for house in OURS.split("|") for path in sorted((ROOT / house).rglob("*.py"))]
+
+
+@pytest.mark.parametrize("page", ["docs/decisions.md", "docs/facts.md"])
+def test_numbers_by_which_a_page_is_cited_exist(page: str) -> None:
+    numbers = set(re.findall(r"^## (\d+)\. ", TEXTS[page], flags=re.MULTILINE))
+    texts = [*TEXTS.values(), *(path.read_text(encoding="utf-8") for path in CITING)]
+    lists = re.findall(rf"{page} (\d+(?:, \d+)*)", "\n".join(texts))
+    cited = {number for one in lists for number in one.split(", ")}
+    assert len(cited) >= 2
+    assert sorted(cited - numbers) == []
+
+
+def test_headings_by_which_a_page_is_cited_exist() -> None:
+    """By pages and docstrings, and by the messages and alarms of a deployment."""
+    deployed = ROOT / "tests" / "synth" / "snapshots" / "dev" / "Operations.json"
+    texts = [path.read_text(encoding="utf-8") for path in [*CITING, deployed]]
+    text = re.sub(r"\s+", " ", "\n".join([*TEXTS.values(), *texts]))
+    cited = set(re.findall(r"\b(README|docs/[a-z-]+)(?:\.md)?, [\"']([A-Z][^\"']+)[\"']", text))
+    assert cited >= {("docs/operations", "Alarms"), ("docs/operations", "When a step fails")}
+    missing = [
+        (page, name)
+        for page, name in cited
+        if not re.search(rf"^#+ {re.escape(name)}$", TEXTS[f"{page}.md"], flags=re.MULTILINE)
+    ]
+    assert missing == []
+
+
 def test_every_room_of_the_architecture_exists() -> None:
     """The tree that docs/architecture.md draws, and the folders that there are, are the same."""
     page = TEXTS["docs/architecture.md"]
