@@ -6,11 +6,16 @@ import re
 import pytest
 
 from evenshard.repository import ROOT
+from infra.explanation import explain
+from tests.docs.test_readme import PUBLIC_OPTIONS
 
 PAGES = sorted((ROOT / "docs").glob("*.md"))
 TEXTS = {
     page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8")
-    for page in [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    for page in [
+        *PAGES,
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    ]
 }
 OURS = "benchmarks|config|docs|evenshard|examples|infra|tests|training"
 YOURS = {"config/local.toml", "training/my_train.py", "training/houses.py", "training/mine.py"}
@@ -32,6 +37,34 @@ def test_make_targets_that_a_page_names_exist(page: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
     typed = re.findall(r"(?:^|`)make ([a-z-]+)", TEXTS[page], flags=re.MULTILINE)
     assert set(typed) <= targets
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_variables_of_make_that_a_page_names_exist(page: str) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    typed = re.findall(r"make [a-z-]+((?: [A-Z_]+=)[^`\n]*)", TEXTS[page])
+    names = {name for line in typed for name in re.findall(r"\b([A-Z_]+)=", line.split("#")[0])}
+    assert sorted(name for name in names if f"$({name})" not in makefile) == []
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_options_that_a_page_names_exist(page: str) -> None:
+    # To the end of the line, or of what is quoted.
+    typed = re.findall(r"\bevenshard ([a-z]+)\b((?: [^\n`]*)?)", TEXTS[page])
+    unknown = {
+        (command, option)
+        for command, line in typed
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", line.split("  #")[0])
+        if option not in PUBLIC_OPTIONS.get(command, set())
+    }
+    assert sorted(unknown) == []
+
+
+@pytest.mark.parametrize("page", TEXTS)
+def test_settings_that_a_page_names_exist(page: str) -> None:
+    named = re.findall(r"`\[([a-z_.]+)\] ([a-z_]+)\b", TEXTS[page])
+    keys = {one.key for environment in ("dev", "prod") for one in explain(environment)}
+    assert sorted({f"{table}.{key}" for table, key in named} - keys) == []
 
 
 @pytest.mark.parametrize("page", TEXTS)
