@@ -1,6 +1,6 @@
 """Faults x moments x frameworks, each really run over 2 hosts with 2 ranks each.
 
-The table of docs/faults.md is written by this module, about an hour on two cores:
+The table of docs/faults.md is written by this module, half an hour to an hour on two cores:
 
     python -m tests.simulation.fault_matrix [FOLDER]
 
