@@ -16,6 +16,7 @@ import torch
 import torch.distributed.nn.functional
 from torch import Tensor, distributed
 from torch.distributed import ProcessGroup
+from torch.distributed.device_mesh import DeviceMesh
 
 from training.contract.attendance import Attendance
 from training.contract.errors import ContractError
@@ -139,7 +140,11 @@ def _end_threads(groups: list[ProcessGroup | None]) -> None:
     They must be gone before the interpreter: one that lets go of a tensor after it aborts the
     process (PyTorch pull 179291). And they need the interpreter's lock to let go, so whoever waits
     for them must not hold it: Python's reference to the group does not, that of a model in DDP,
-    which may be part of a cycle, does. So the models go first.
+    which may be part of a cycle, does. So the models go first. What FSDP shards by is kept for ever
+    by caches of DTensor, and with it the group.
     """
     gc.collect()
+    for thing in gc.get_objects():
+        if type(thing) is DeviceMesh:
+            thing._pg_registry.clear()  # noqa: SLF001 - torch has no other way to let go of a group
     groups.clear()
