@@ -103,7 +103,8 @@ def _run(paths: ContainerPaths, arguments: Sequence[str], stop: StopSignal) -> E
         _fail_alone(cluster, stop, str(error))
         raise
     _wait_for_board(cluster, stop)
-    if stop.received is not None:
+    if cluster.is_chief and stop.received is not None:
+        # There may be no name to keep the board at. Other hosts tell of their stops on it, below.
         return ended_after_signal(cluster.current_host, stop.received, None, None)
     with open_company(cluster) as company:
         rendezvous = _find_peers(job, framework, company, stop)
@@ -206,7 +207,8 @@ def _read_job(paths: ContainerPaths, framework: Framework, cluster: Cluster) -> 
 
 def _fail_alone(cluster: Cluster, stop: StopSignal, why: str) -> None:
     """Let the other hosts know what is wrong with this one, which they would wait for."""
-    with suppress(ContractError):
+    # What keeps them from hearing it, on the chief perhaps, is not to stand in its place.
+    with suppress(ContractError, OSError):
         _wait_for_board(cluster, stop)
         with open_company(cluster) as company:
             company.tell_failure_early(why)

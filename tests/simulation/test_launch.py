@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
@@ -319,12 +320,9 @@ def test_a_stop_while_names_are_waited_for_reaches_the_other_hosts(tmp_path: Pat
     )
 
 
-def test_a_host_whose_driver_fails_is_not_waited_for(tmp_path: Path) -> None:
-    job = replace(one_host(tmp_path), shards=({}, {}))
-    laid = lay(job)
-    broken = tmp_path / "nvidia-smi"
-    broken.write_text("#!/bin/sh\necho 'GPU 3 is lost' >&2; exit 15\n")
-    broken.chmod(0o755)
+def test_a_stop_while_devices_are_counted_reaches_the_other_hosts(tmp_path: Path) -> None:
+    job = one_host(tmp_path, stop_wait_s="1", collective_timeout_s="30")
+    laid = lay(replace(job, shards=({}, {})))
     peers = {
         name: [f"127.0.0.1:{port}"] for (name, _), port in zip(laid, free_ports(2), strict=True)
     }
@@ -332,7 +330,45 @@ def test_a_host_whose_driver_fails_is_not_waited_for(tmp_path: Path) -> None:
         "EVENSHARD_PEERS": json.dumps(peers),
         "EVENSHARD_BULLETIN": f"127.0.0.1:{free_ports(1)[0]}",
     }
-    driver = {"PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    asked = tmp_path / "asked"
+    driver = nvidia_smi(tmp_path, f"touch {asked}; sleep 1; echo 'GPU 0: one'")
+    with (
+        running_launcher(laid[0][1], {**environment, "EVENSHARD_DEVICES_PER_HOST": "1"}) as chief,
+        running_launcher(laid[1][1], {**environment, **driver}) as told,
+    ):
+        wait_until(asked.exists, "the devices to be counted")
+        told.send_signal(signal.SIGTERM)
+        for launcher in (told, chief):
+            launcher.communicate(timeout=WAIT_S)
+    assert (told.returncode, chief.returncode) == (0, 1)
+    assert not (laid[1][1] / "output" / "failure").exists()
+    why = (laid[0][1] / "output" / "failure").read_text()
+    assert why.startswith("algo-1: stopped because algo-2 was told to; nothing was saved since.")
+
+
+def nvidia_smi(folder: Path, does: str) -> dict[str, str]:
+    """Make a program of this name out of a shell's commands; the variables that find it."""
+    program = folder / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\n{does}\n")
+    program.chmod(0o755)
+    return {"PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+
+
+def broken_driver(folder: Path) -> dict[str, str]:
+    return nvidia_smi(folder, "echo 'GPU 3 is lost' >&2; exit 15")
+
+
+def test_a_host_whose_driver_fails_is_not_waited_for(tmp_path: Path) -> None:
+    job = replace(one_host(tmp_path), shards=({}, {}))
+    laid = lay(job)
+    peers = {
+        name: [f"127.0.0.1:{port}"] for (name, _), port in zip(laid, free_ports(2), strict=True)
+    }
+    environment = {
+        "EVENSHARD_PEERS": json.dumps(peers),
+        "EVENSHARD_BULLETIN": f"127.0.0.1:{free_ports(1)[0]}",
+    }
+    driver = broken_driver(tmp_path)
     devices = {"EVENSHARD_DEVICES_PER_HOST": "1"}
     with (
         running_launcher(laid[0][1], {**environment, **devices}) as other,
@@ -346,6 +382,19 @@ def test_a_host_whose_driver_fails_is_not_waited_for(tmp_path: Path) -> None:
     assert (laid[0][1] / "output" / "failure").read_text() == (
         f"Secondary failure on algo-1: it lost the other ranks. The cause: {cause}"
     )
+
+
+def test_a_board_that_cannot_be_kept_hides_no_reason(tmp_path: Path) -> None:
+    (_, base_dir), _ = lay(replace(one_host(tmp_path), shards=({}, {})))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        board = {"EVENSHARD_BULLETIN": f"127.0.0.1:{taken.getsockname()[1]}"}
+        peers = {"EVENSHARD_PEERS": "{}", **board, **broken_driver(tmp_path)}
+        with running_launcher(base_dir, peers) as launcher:
+            output, _ = launcher.communicate(timeout=WAIT_S)
+    assert launcher.returncode == 1
+    assert "Traceback" not in output
+    why = (base_dir / "output" / "failure").read_text()
+    assert why.startswith("`nvidia-smi -L` exited with 15: GPU 3 is lost")
 
 
 def test_a_failure_file_that_cannot_be_written_hides_no_reason(tmp_path: Path) -> None:
