@@ -154,6 +154,11 @@ class Bulletin:
         with self._changed:
             return {one.host: one.text for one in self._notices if one.kind == kind}
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the board was there and has hung up: nobody hears or says anything any more."""
+        return not self._thread.is_alive()
+
     def wait(self, condition: Callable[[], bool], wait_s: float) -> bool:
         """Wait until a condition holds; return whether it does after at most `wait_s` seconds.
 

@@ -83,8 +83,8 @@ class Company:
     def _be_heard(self, kind: str) -> None:
         bulletin, host = self._bulletin, self._cluster.current_host
         if bulletin is not None:
-            # The board tells everybody, this host too.
-            bulletin.wait(lambda: host in bulletin.said(kind), _HEARD_S)
+            # The board tells everybody, this host too, unless it went first.
+            bulletin.wait(lambda: host in bulletin.said(kind) or bulletin.has_ended, _HEARD_S)
 
     def is_in_vain(self, stop: StopSignal) -> bool:
         """Whether it is of no use to wait for others any more, before the ranks start."""

@@ -35,8 +35,10 @@ class RanksEnd:
 def judge_start(job: HostJob, company: Company, stop: StopSignal) -> Ending | None:
     """The end of a host before its ranks start; None: they can."""
     host, wait_s = job.cluster.current_host, job.settings.stop_wait_s
+    # In this order: a failure is a gap, and one that comes in between is no stop.
+    has_gaps = company.has_gaps
     failed = company.has_failure
-    if company.has_gaps and not failed:
+    if has_gaps and not failed:
         stop.wait(wait_s)
     if stop.received is not None:
         company.tell_stop_early()
@@ -44,7 +46,7 @@ def judge_start(job: HostJob, company: Company, stop: StopSignal) -> Ending | No
     if failed:
         cause = company.failure_elsewhere(stop) or "see the log of the other hosts"
         return Ending(exit_code=1, failure=lost_the_others(host, cause))
-    if company.has_gaps:
+    if has_gaps:
         why = f"{stopped_because(company.told_to_stop())}; {_NOTHING_SAVED}"
         return ended_for_others(host, why, wait_s)
     return None

@@ -2,6 +2,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TypeVar
 
 import pytest
@@ -141,6 +142,21 @@ def test_who_is_told_to_stop_does_not_wait_for_ever_to_be_heard() -> None:
     with open_company(cluster("algo-2"), environment) as company:  # nobody keeps a board
         company.tell_stop_early()
     assert time.monotonic() - start_s < 20
+
+
+def test_who_tells_when_the_board_has_gone_does_not_wait_to_be_heard() -> None:
+    environment = {BULLETIN_VARIABLE: f"127.0.0.1:{free_ports(1)[0]}"}
+    with ExitStack() as later:
+        with open_company(cluster("algo-1"), environment) as chief:
+            company = later.enter_context(open_company(cluster("algo-2"), environment))
+            company.tell_places("they have met")
+            deadline_s = time.monotonic() + 10
+            while not chief.told_places() and time.monotonic() < deadline_s:
+                time.sleep(0.01)
+            assert chief.told_places()
+        start_s = time.monotonic()
+        company.tell_stop_early()
+        assert time.monotonic() - start_s < 5
 
 
 def test_a_signal_ends_the_wait_for_others() -> None:

@@ -179,6 +179,20 @@ def test_a_host_whose_ranks_need_not_start_says_why() -> None:
     )
 
 
+def test_a_failure_that_comes_while_a_host_asks_is_no_stop() -> None:
+    class FailsNow(Elsewhere):
+        """A host fails right after the first question."""
+
+        @property
+        def has_failure(self) -> bool:
+            before, self.failure = self.failure, "algo-1: no GPUs"
+            return before is not None
+
+    ending = judge_start(job(), FailsNow(), StopSignal())
+    assert ending is not None
+    assert "no GPUs" in (ending.failure or "")
+
+
 STALL = Stall(host="algo-2", why="algo-2, rank 3 stalled: the other ranks waited for it.")
 
 
