@@ -59,13 +59,14 @@ def find_newest(root: Path, group: Group) -> CheckpointIndex | None:
     for step in candidates:
         index, problem, is_foreign = _check(step_folder(root, step), share)
         told = group.tell_all({"problem": problem, "foreign": is_foreign})
-        problems = [
-            f"{of_rank['host']}: {of_it['problem']}"
-            for of_rank, of_it in zip(said, told, strict=True)
-            if of_it["problem"] is not None
-        ]
-        if any(of_it["foreign"] for of_it in told):
-            raise CheckpointError(_FOREIGN.format(step, root, dict.fromkeys(problems).popitem()[0]))
+        problems: list[str] = []
+        foreign: list[str] = []
+        for of_rank, of_it in zip(said, told, strict=True):
+            if of_it["problem"] is not None:
+                kind = foreign if of_it["foreign"] else problems
+                kind.append(f"{of_rank['host']}: {of_it['problem']}")
+        if foreign:
+            raise CheckpointError(_FOREIGN.format(step, root, foreign[0]))
         if not problems:
             return index
         if group.is_chief:

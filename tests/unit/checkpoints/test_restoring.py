@@ -108,6 +108,17 @@ def test_another_release_is_not_misread(disk: Path) -> None:
         newest_steps(disk)
 
 
+def test_another_release_is_named_where_a_host_lacks_its_index(disk: Path, tmp_path: Path) -> None:
+    file = step_folder(disk, 30) / "index.json"
+    file.write_text(file.read_text().replace('"version": 1', '"version": 2'))
+    lacking = tmp_path / "lacking"
+    shutil.copytree(disk, lacking)
+    (step_folder(lacking, 30) / "index.json").unlink()
+    disks = {"algo-1": disk, "algo-2": lacking}
+    with pytest.raises(CheckpointError, match=r"another release .*\(algo-1: .*version 2"):
+        on_ranks(lambda group: find_newest(disks[group.host], group))
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_whatever_a_sync_left_is_complete_or_ignored(tmp_path: Path, seed: int) -> None:
     """Any subset of the files, each whole, cut short or of a former attempt, at any moment."""
