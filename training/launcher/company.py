@@ -136,7 +136,8 @@ class Company:
             return None
 
         def is_known() -> bool:
-            return bool(stop.received or bulletin.said(FAILED) or bulletin.said(TOLD))
+            said = bulletin.said(FAILED) or bulletin.said(TOLD)
+            return bool(stop.received or said or bulletin.has_ended)
 
         bulletin.wait(is_known, _CAUSE_WAIT_S)
         return next(iter(bulletin.said(FAILED).values()), None)

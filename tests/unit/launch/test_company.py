@@ -144,7 +144,12 @@ def test_who_is_told_to_stop_does_not_wait_for_ever_to_be_heard() -> None:
     assert time.monotonic() - start_s < 20
 
 
-def test_who_tells_when_the_board_has_gone_does_not_wait_to_be_heard() -> None:
+@pytest.mark.parametrize(
+    "act",
+    [Company.tell_stop_early, lambda company: company.failure_elsewhere(StopSignal())],
+    ids=["to be heard", "to hear"],
+)
+def test_nobody_waits_for_a_board_that_has_gone(act: Callable[[Company], object]) -> None:
     environment = {BULLETIN_VARIABLE: f"127.0.0.1:{free_ports(1)[0]}"}
     with ExitStack() as later:
         with open_company(cluster("algo-1"), environment) as chief:
@@ -155,7 +160,7 @@ def test_who_tells_when_the_board_has_gone_does_not_wait_to_be_heard() -> None:
                 time.sleep(0.01)
             assert chief.told_places()
         start_s = time.monotonic()
-        company.tell_stop_early()
+        act(company)
         assert time.monotonic() - start_s < 5
 
 
