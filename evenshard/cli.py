@@ -13,7 +13,7 @@ from evenshard.commands.emulate import emulate
 from evenshard.commands.settings import settings
 from evenshard.commands.simulate import simulate
 from evenshard.errors import ExitCode, RefusedError, UsageError
-from evenshard.output import say
+from evenshard.output import is_all_written, say
 
 _COMMANDS: Final = (data, emulate, settings, simulate)
 
@@ -47,7 +47,8 @@ def evenshard(
 
 def main() -> None:
     """Run the command line and exit with a code of `ExitCode`."""
-    sys.exit(_run(sys.argv[1:]))
+    code = _run(sys.argv[1:])
+    sys.exit(code if code or is_all_written() else ExitCode.FAILED)
 
 
 def _run(arguments: list[str]) -> int:

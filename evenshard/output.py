@@ -10,6 +10,7 @@ from typing import IO, Final
 import typer
 
 _ESCAPED: Final = "evenshard.escaped"
+_lost: Final[list[OSError]] = []
 
 
 def say(text: str, *, error: bool = False) -> None:
@@ -30,8 +31,14 @@ def say(text: str, *, error: bool = False) -> None:
         _send_nowhere(stream)
     except OSError as full:
         _send_nowhere(stream)
+        _lost.append(full)
         if not error:
             say(f"Error: the output cannot be written: {full.strerror}.", error=True)
+
+
+def is_all_written() -> bool:
+    """Whether nothing was lost that somebody could still have wanted to read."""
+    return not _lost
 
 
 def say_table(rows: Sequence[Sequence[str]]) -> None:

@@ -90,6 +90,8 @@ class CheckpointIndex:
         """
         content = json.loads((folder / INDEX_FILE).read_text(encoding="utf-8"))
         version = content.pop("version", None) if isinstance(content, dict) else None
+        if version is None:
+            raise ValueError(f"{INDEX_FILE} has no version")
         if version != VERSION:
             raise OtherReleaseError(
                 f"{INDEX_FILE} has version {version!r}, this code reads {VERSION}"

@@ -47,6 +47,10 @@ def _flip(file: Path) -> None:
     file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
 
 
+def _empty(file: Path) -> None:
+    file.write_text("{}\n")
+
+
 @pytest.mark.parametrize(
     ("damage", "name", "said"),
     [
@@ -55,6 +59,7 @@ def _flip(file: Path) -> None:
         (_flip, "rank-00001.pt", "rank-00001.pt has another checksum"),
         (Path.unlink, "index.json", "index.json: No such file or directory"),
         (_shorten, "index.json", "index.json cannot be read"),
+        (_empty, "index.json", "index.json has no version"),
     ],
 )
 def test_a_torn_one_falls_back_and_is_named(

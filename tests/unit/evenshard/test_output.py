@@ -53,17 +53,21 @@ def test_exit_codes_stay_when_nobody_reads(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk always full")
-def test_a_full_disk_under_the_output_is_told_once() -> None:
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [([sys.executable, "-c", SAY.format("first", "second")], 0), ([*COMMAND, "--version"], 1)],
+)
+def test_a_full_disk_under_the_output_is_told_once(command: list[str], code: int) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-c", SAY.format("first", "second")],
+            command,
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
             check=False,
         )
     assert done.stderr == "Error: the output cannot be written: No space left on device.\n"
-    assert done.returncode == 0
+    assert done.returncode == code
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-8", "ascii"])
