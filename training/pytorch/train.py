@@ -41,15 +41,8 @@ from training.trainer.data import check_plan, train_loader, validation_loader
 from training.trainer.ending import run_rank
 from training.trainer.lines import EpochSpeed, report_epoch, report_steps
 from training.trainer.model_config import ModelConfig
-from training.trainer.output import check_output_folder
 from training.trainer.ranks import check_world
-from training.trainer.report import (
-    DATA_REPORT,
-    check_loss,
-    report_folder,
-    set_up_log,
-    write_data_report,
-)
+from training.trainer.report import check_loss, check_outputs, set_up_log, write_data_report
 from training.trainer.settings import read_settings
 from training.trainer.updates import updates_per_epoch
 
@@ -70,10 +63,7 @@ def main() -> None:
     ):
         set_up_log(ranks)
         check_world(ranks, cluster)
-        if ranks.is_chief:
-            check_output_folder(paths.model_dir)
-        if ranks.local_rank == 0:
-            check_output_folder(report_folder(paths, cluster), what=DATA_REPORT)
+        check_outputs(paths, cluster, ranks)
         use_tensor_cores(settings)
         task = make_task(settings)
         adapt = task.loader_settings

@@ -44,15 +44,8 @@ from training.trainer.keeping import Keeping, KeptJob
 from training.trainer.kept import KeptTraining
 from training.trainer.lines import EpochSpeed, report_epoch, report_steps
 from training.trainer.model_config import ModelConfig
-from training.trainer.output import check_output_folder
 from training.trainer.ranks import check_world
-from training.trainer.report import (
-    DATA_REPORT,
-    check_loss,
-    report_folder,
-    set_up_log,
-    write_data_report,
-)
+from training.trainer.report import check_loss, check_outputs, set_up_log, write_data_report
 from training.trainer.settings import read_settings
 from training.trainer.updates import updates_per_epoch
 
@@ -71,10 +64,7 @@ def main() -> None:
     ):
         set_up_log(ranks)
         check_world(ranks, cluster)
-        if ranks.is_chief:
-            check_output_folder(paths.model_dir)
-        if ranks.local_rank == 0:
-            check_output_folder(report_folder(paths, cluster), what=DATA_REPORT)
+        check_outputs(paths, cluster, ranks)
         use_tensor_cores(settings)
         train_data = train_loader(paths, cluster, settings, ranks)
         validation_data = validation_loader(paths, settings, ranks)

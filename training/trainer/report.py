@@ -14,10 +14,10 @@ from training.contract.hyperparameters import TrainingHyperparameters
 from training.contract.layout import DATA_DIGEST_VARIABLE, DATA_REPORT_FILE
 from training.contract.paths import ContainerPaths
 from training.records import EpochPlan, RecordError, RecordLoader
-from training.trainer.output import explained
+from training.trainer.output import check_output_folder, explained
 from training.trainer.ranks import JobRanks
 
-DATA_REPORT: Final = "data report"
+_DATA_REPORT: Final = "data report"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,9 +63,16 @@ def check_loss(loss: float, epoch: int, settings: TrainingHyperparameters) -> No
         )
 
 
-def report_folder(paths: ContainerPaths, cluster: Cluster) -> Path:
-    """The folder of this host's data report. One per host: SageMaker merges those of all."""
-    return paths.output_data_dir / cluster.current_host
+def check_outputs(paths: ContainerPaths, cluster: Cluster, ranks: JobRanks) -> None:
+    """See that this rank can write what it is to leave.
+
+    Raises:
+        OutputError: it cannot.
+    """
+    if ranks.rank == 0:
+        check_output_folder(paths.model_dir)
+    if ranks.local_rank == 0:
+        check_output_folder(_report_folder(paths, cluster), what=_DATA_REPORT)
 
 
 def write_data_report(
@@ -76,7 +83,7 @@ def write_data_report(
     Raises:
         OutputError: it cannot be written.
     """
-    folder = report_folder(paths, cluster)
+    folder = _report_folder(paths, cluster)
     report = {
         "host": cluster.current_host,
         "records": sum(train_data.counts),
@@ -85,6 +92,11 @@ def write_data_report(
         "data_digest": os.environ.get(DATA_DIGEST_VARIABLE),
     }
     text = json.dumps(report, indent=2) + "\n"
-    with explained(folder, what=DATA_REPORT):
+    with explained(folder, what=_DATA_REPORT):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / DATA_REPORT_FILE).write_text(text, encoding="utf-8")
+
+
+def _report_folder(paths: ContainerPaths, cluster: Cluster) -> Path:
+    """The folder of this host's data report. One per host: SageMaker merges those of all."""
+    return paths.output_data_dir / cluster.current_host
