@@ -8,7 +8,7 @@ before on the same data stays in the results.
 Every measurement runs in a process of its own. The passes are interleaved: each runs every
 measurement once, so that what slows the machine down for a while touches all of them; ratios are
 taken within a pass. Writes results.json, tables.md and plot.png and, with --out docs/benchmarks,
-the goals into docs/data-layer.md.
+the goals into docs/data-layer.md and the rates of lines into the README.
 """
 
 import argparse
@@ -25,12 +25,18 @@ from benchmarks.records.data import Data, make_data, memory_data, read_into_cach
 from benchmarks.records.goals import goals_of
 from benchmarks.records.jobs import ROOT, Job, run
 from benchmarks.records.plan import FULL, ONCE, QUICK, SECTIONS, conversions, jobs_of
-from benchmarks.records.report import MARKERS, write_goals, write_tables
+from benchmarks.records.report import (
+    GOALS_MARKERS,
+    RATES_MARKERS,
+    write_goals,
+    write_summary,
+    write_tables,
+)
 from benchmarks.records.results import Results
 
 FOLDER = ROOT / ".evenshard" / "bench-records"
 PUBLISHED = ROOT / "docs" / "benchmarks"
-"""Results that are written there go into docs/data-layer.md, too."""
+"""Results that are written there go into docs/data-layer.md and the README, too."""
 RESULTS = "results.json"
 FULL_MEGABYTES, QUICK_MEGABYTES = 400, 40
 BUSY = 0.7
@@ -135,7 +141,8 @@ def _write(results: Results, data: Data, folder: Path) -> None:
     written = {"goals": goals, "records": asdict(data.sizes), **results.as_json()}
     (folder / RESULTS).write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     if folder.resolve() == PUBLISHED:
-        replace_between(PUBLISHED.parent / "data-layer.md", MARKERS, write_goals(results))
+        replace_between(PUBLISHED.parent / "data-layer.md", GOALS_MARKERS, write_goals(results))
+        replace_between(ROOT / "README.md", RATES_MARKERS, write_summary(results))
     if importlib.util.find_spec("matplotlib"):
         importlib.import_module("benchmarks.records.plot").draw(results, folder / "plot.png")
 

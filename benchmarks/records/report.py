@@ -1,6 +1,7 @@
 """A run as tables in Markdown."""
 
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from typing import Final
 
 from benchmarks.records import contenders
@@ -17,8 +18,13 @@ POLICIES: Final = {
     "join": "DDP Join",
 }
 
-MARKERS: Final = ("<!-- goals begin -->\n", "<!-- goals end -->\n")
+GOALS_MARKERS: Final = ("<!-- goals begin -->\n", "<!-- goals end -->\n")
 """Between them, docs/data-layer.md has the goals."""
+RATES_MARKERS: Final = ("<!-- rates begin -->\n", "<!-- rates end -->\n")
+"""Between them, the README has the rates of lines."""
+SUMMARY_BATCH_SIZE: Final = 1024
+_RECORDS: Final = frozenset({"str", "tf.string", "arrow", "uint8 + offsets"})
+"""What loaders of lines yield that keep them as they are: no counts, no tensors."""
 
 CUT_OFF: Final = (
     "\\* In some pass the epoch was cut off, a few seconds after its first batch, and the rate"
@@ -58,6 +64,28 @@ def write_goals(results: Results) -> str:
         for goal in goals_of(results)
     ]
     return "\n".join(_table(("what", "goal", "reached"), rows)) + "\n"
+
+
+def write_summary(results: Results) -> str:
+    """Write the rates of loaders of lines without worker processes, the fastest first."""
+    rated = [
+        (rate.median, key, BY_NAME[job.contender])
+        for key, job in results.jobs.items()
+        if (job.measure, job.batch_size, job.workers) == ("rate", SUMMARY_BATCH_SIZE, 0)
+        and (rate := results.values(key, RATE))
+    ]
+    rows = [
+        (
+            contender.name,
+            contender.yields,
+            contender.order,
+            _count(rate),
+            _metric(results, key, "peak_rss_mib", "{:.0f} MiB"),
+        )
+        for rate, key, contender in sorted(rated, key=itemgetter(0), reverse=True)
+        if contender.kind == "lines" and contender.yields in _RECORDS
+    ]
+    return "\n".join(_table(("loader", "yields", "shuffled", "records/s", "peak RSS"), rows)) + "\n"
 
 
 def _goals(goals: Sequence[Goal]) -> list[str]:

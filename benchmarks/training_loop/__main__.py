@@ -1,4 +1,4 @@
-"""Measures the trainer's loop: `python -m benchmarks.training_loop`, about three minutes.
+"""Measures the trainer's loop: `python -m benchmarks.training_loop`, about six minutes.
 
 The loops take turns in the same processes, so that what else the machine does meets all alike. The
 tables go into docs/benchmarks.md, all seconds into docs/benchmarks/training-loop.json.
@@ -21,7 +21,7 @@ from evenshard.repository import ROOT
 from training.contract.hyperparameters import TrainingHyperparameters
 
 RANKS: Final = (1, 2, 4)
-ROUNDS: Final = 5
+ROUNDS: Final = 11
 SCALING_ROUNDS: Final = 3
 TASKS: Final = {
     "text, bag": TrainingHyperparameters(batch_size=BATCH_SIZE),

@@ -41,7 +41,7 @@ class Loops:
             local_world_size=1,
             device=torch.device("cpu"),
             # As under a launcher.
-            attendance=Attendance(shards / "attendance"),
+            attendance=Attendance(shards.with_suffix(".attendance")),
         )
         self._task = make_task(settings)
         self._learner = Learner.new(self._task, self._ranks, total_updates=1)

@@ -10,7 +10,13 @@ from benchmarks.records.goals import RATE, goals_of
 from benchmarks.records.iteration import rate, spread
 from benchmarks.records.jobs import Job
 from benchmarks.records.plan import FULL, SECTIONS, conversions, jobs_of
-from benchmarks.records.report import MARKERS, write_goals, write_tables
+from benchmarks.records.report import (
+    GOALS_MARKERS,
+    RATES_MARKERS,
+    write_goals,
+    write_summary,
+    write_tables,
+)
 from benchmarks.records.results import Results, Values
 from evenshard.repository import ROOT
 
@@ -165,4 +171,7 @@ def test_spread_tells_a_shuffle_from_the_order_of_the_data(tmp_path: Path) -> No
 def test_the_page_has_the_goals_of_the_run_that_is_kept() -> None:
     kept = json.loads((ROOT / "docs" / "benchmarks" / "results.json").read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "data-layer.md").read_text(encoding="utf-8")
-    assert f"{MARKERS[0]}{write_goals(Results.from_json(kept))}{MARKERS[1]}" in page
+    results = Results.from_json(kept)
+    assert f"{GOALS_MARKERS[0]}{write_goals(results)}{GOALS_MARKERS[1]}" in page
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{RATES_MARKERS[0]}{write_summary(results)}{RATES_MARKERS[1]}" in readme

@@ -1,9 +1,22 @@
 import json
 from pathlib import Path
 
-from benchmarks.training_loop.measuring import BATCH_SIZE, STEPS
+import pytest
+
+from benchmarks.records.ranks import run_ranks
+from benchmarks.training_loop.measuring import (
+    BARE,
+    BATCH_SIZE,
+    IN_MEMORY,
+    STEPS,
+    WHOLE,
+    Measured,
+    cpu_of,
+    measure,
+)
 from benchmarks.training_loop.report import MARKERS, overhead, publish, tables
 from evenshard.repository import ROOT
+from training.contract.hyperparameters import TrainingHyperparameters
 
 EPOCH_S = STEPS * 0.01
 """Ten milliseconds a step."""
@@ -19,6 +32,17 @@ FOUND = {
         },
     }
 }
+
+
+@pytest.mark.timeout(300)  # two ranks load torch
+def test_every_loop_takes_its_turn_on_every_rank() -> None:
+    small = TrainingHyperparameters(
+        batch_size=BATCH_SIZE, hash_buckets=64, embedding_dim=2, hidden_dim=2
+    )
+    job = Measured(settings=small, loops=(BARE, IN_MEMORY, WHOLE), rounds=1)
+    found = run_ranks(measure, job)
+    assert set(found) == {*job.loops, *map(cpu_of, job.loops)}
+    assert all(len(seconds) == 1 and seconds[0] > 0 for seconds in found.values())
 
 
 def test_rounds_are_compared_with_their_own_bare_loop() -> None:
