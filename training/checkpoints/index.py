@@ -16,14 +16,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-
-class OtherReleaseError(ValueError):
-    """An index is whole, and another release of this code wrote it."""
-
-
 INDEX_FILE: Final = "index.json"
 VERSION: Final = 1
 _FOLDER: Final = re.compile(r"step-([0-9]{9,})")
+
+
+class OtherReleaseError(ValueError):
+    """An index is whole, and another release of this code wrote it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
